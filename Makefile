@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test test-all clients integrations check fuzz package mutants freeze format bench gates docs clean
+.PHONY: demo test test-all clients integrations check fuzz package compiled interpreted mutants freeze format bench gates docs clean
 
 demo: .venv/.run
 	@echo "Condensing a sample, without writing anything: condense run $(SAMPLE) --dry-run"
@@ -42,6 +42,13 @@ fuzz: .venv/.dev
 	    done; \
 	else echo 'atheris has no wheel for this machine: the readers were not fuzzed'; fi
 
+# In place, until `make interpreted`: `make compiled test` runs the tests so.
+compiled: .venv/.dev
+	$(BIN)/python compiling.py
+
+interpreted:
+	$(PYTHON) compiling.py --undo
+
 # Each archive in an environment of its own, with nothing else in the path: no compiler, no checkout.
 package: .venv/.dev
 	rm -rf dist
@@ -51,7 +58,7 @@ package: .venv/.dev
 	    folder=$$(mktemp -d) && sample=$$PWD/$(SAMPLE) && \
 	    $(PYTHON) -m venv $$folder/bare && \
 	    (PATH=$$folder/bare/bin && pip install --quiet --disable-pip-version-check "$$PWD/$$archive" && cd $$folder && \
-	        condense run "$$sample" -o small.jsonl -q && condense diff "$$sample" small.jsonl --stat) && \
+	        condense --version --verbose && condense run "$$sample" -o small.jsonl -q && condense diff "$$sample" small.jsonl --stat) && \
 	    rm -rf $$folder || exit 1; \
 	done
 

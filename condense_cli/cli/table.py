@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..core.postponed import OF_MSGSPEC, absent
 from ..core.version import __version__
 from ..errors import ExitStatus
+from ..kernels import is_compiled
 from .building import Command, CommandGroup, add_command, group_of, help_all, instead_of, shows_all
 from .console import DEBUG_VARIABLE, prepare_process
 
@@ -113,7 +114,10 @@ class Commands(TyperGroup):
         if args and args[0] == "help":
             args = [*args[1:], "--help"]
         elif args and args[0] == "version":
-            args = ["--version"]
+            args = ["--version", *args[1:]]
+        if args and args[0] in ("--version", "-V", _VERBOSE):
+            ctx.meta[_VERBOSE] = _VERBOSE in args
+            args = [arg for arg in args if arg != _VERBOSE]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -177,16 +181,22 @@ app = typer.Typer(
 )
 
 
-def _version(value: bool) -> None:
+_VERBOSE: Final = "--verbose"
+_VERSION_HELP: Final = "Show the version and exit; with --verbose also whether it is compiled."
+
+
+def _version(ctx: typer.Context, value: bool) -> None:
     if value:
         typer.echo(f"condense {__version__}")
+        if ctx.meta.get(_VERBOSE):
+            typer.echo("Kernels are compiled." if is_compiled() else "Kernels are interpreted Python.")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help=_VERSION_HELP)
     ] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colors (same as NO_COLOR=1).")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,

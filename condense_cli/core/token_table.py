@@ -22,7 +22,10 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ..kernels.tokens import Splitter
 
 ENCODING: Final = "o200k_base"
 TOKENS: Final = 199_998
@@ -75,7 +78,24 @@ class _Categories(dict[int, str]):
         return found
 
 
+_CLASSES: Final = {
+    _LETTER: "letter",
+    _MARK: "mark",
+    **dict.fromkeys("\r\n", "line"),
+    **dict.fromkeys("\t\x0b\x0c ", "space"),
+}
+
 _STANDS_FOR: Final = _Categories({code: chr(code) for code in range(128)})
+
+
+def _class_of(code: int) -> str:
+    """Return the class of a character in `kernels.tokens`. Raises UnknownCharacterError."""
+    character = _STANDS_FOR[code]
+    if found := _CLASSES.get(character):
+        return found
+    if character.isalpha():
+        return "upper" if character.isupper() else "lower"
+    return "digit" if character.isdigit() else "other"
 
 
 class _Pieces(dict[str, int]):
@@ -112,8 +132,17 @@ class TokenTable:
         self._starts: memoryview[int] = data[starts:texts].cast("I")
         self._texts = data[texts:]
         self._known = _Pieces(self)
+        from ..kernels import tokens  # Not at the top, as the build imports this module alone.
+
+        self._compiled = self.splitter(tokens.Splitter) if tokens.IS_COMPILED else None
+
+    def splitter(self, kind: type[Splitter]) -> Splitter:
+        """Return a counter that counts alike, faster than a tokenizer if it is compiled."""
+        return kind(self._slots, self._starts, self._texts, _class_of)
 
     def __call__(self, text: str) -> int:
+        if self._compiled:
+            return self._compiled.count(text.encode())
         if text.isascii():
             pieces: Iterable[str] = _SPLIT.findall(text)
         else:

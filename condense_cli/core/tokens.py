@@ -1,8 +1,8 @@
 """Count tokens offline.
 
-The package splintr-rs ships the vocabularies; small texts use a table built from it (`token_table.py`). Counts for
-OpenAI's encodings equal tiktoken's. Other vendors publish no vocabulary, so o200k_base serves as an estimate and is
-labelled as one (tiktoken counts 15 to 30% less than Claude's tokenizer).
+The package splintr-rs ships the vocabularies; a table built from it (`token_table.py`) counts small texts, and all
+texts if `kernels` is compiled. Counts for OpenAI's encodings equal tiktoken's. Other vendors publish no vocabulary, so
+o200k_base serves as an estimate and is labelled as one (tiktoken counts 15 to 30% less than Claude's tokenizer).
 
 The counter's name travels with the work (`Configuration.counter`, an argument elsewhere) and stays with each `Counter`
 and `Encoding`. There is no process-wide choice: other processes count the same, and one caller of the Python API never
@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
+from math import inf
 from typing import Final, Literal, assert_never, get_args
 
 from msgspec import Struct
 
 from ..errors import UsageError
+from ..kernels import is_compiled
 from . import token_table
 from .lazy_pattern import lazy_pattern
 from .transcript import Block, Message, Transcript
@@ -47,7 +49,9 @@ _ENCODING_OF_MODEL: Final = (
 """From tiktoken's table of models (tiktoken/model.py). The first match at the start of a name wins."""
 
 _MUCH: Final = 750_000
-"""Amount of text, in bytes or characters, from which loading the tokenizer is faster than using the table."""
+"""Amount of text, in bytes or characters, from which loading the tokenizer is faster than using the interpreted
+table.
+"""
 
 _CHUNK: Final = 65_536
 _BOUNDARY: Final = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
@@ -190,7 +194,8 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
     """Return the counting function. For the built-in counter `is_much` selects one of two with equal counts."""
     match counter:
         case "built-in":
-            table = None if is_much or encoding != token_table.ENCODING else token_table.load()
+            has_table = encoding == token_table.ENCODING and (is_compiled() or not is_much)
+            table = token_table.load() if has_table else None
             return _splintr_counter(encoding) if table is None else _switching(table, encoding)
         case "tiktoken":
             from .tiktoken_counter import counter_of
@@ -202,12 +207,12 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
 
 def _switching(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
     """Count with the table until much was counted or it cannot split a text; then use the tokenizer."""
-    counted = 0
+    counted, most = 0, inf if is_compiled() else _MUCH
 
     def count(text: str) -> int:
         nonlocal counted
         counted += len(text)
-        if counted < _MUCH:
+        if counted < most:
             try:
                 return table(text)
             except token_table.UnknownCharacterError:

@@ -33,6 +33,18 @@ def test_the_version_is_the_packages() -> None:
         assert condense(flag) == Outcome(0, f"condense {condense_cli.__version__}\n".encode(), "")
 
 
+@pytest.mark.parametrize("arguments", [("--version", "--verbose"), ("--verbose", "-V"), ("version", "--verbose")])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_the_version_says_whether_it_is_compiled(
+    arguments: tuple[str, ...], is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("condense_cli.cli.table.is_compiled", lambda: is_compiled)
+    assert condense(*arguments).text.splitlines() == [
+        f"condense {condense_cli.__version__}",
+        "Kernels are compiled." if is_compiled else "Kernels are interpreted Python.",
+    ]
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", HELP_PAGES, ids=lambda command: "-".join(command) or "condense")
 @pytest.mark.parametrize("flag", ["-h", "--help"])

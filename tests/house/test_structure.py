@@ -14,7 +14,7 @@ from hypothesis.internal.conjecture import providers
 TESTS = Path(__file__).resolve().parent.parent
 PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
-    {"errors"},
+    {"errors", "kernels"},
     {"core"},
     {"toolcalls"},
     {"money", "rules"},
