@@ -24,7 +24,7 @@ DIRECTIVES: Final[dict[str, Any]] = {
     "initializedcheck": False,
     "cdivision": True,
 }
-_SMALL: Final = ["-g0"] if os.name == "posix" else []
+_SMALL: Final = ["-g0", "-ffp-contract=off"] if os.name == "posix" else []
 """Without information for debuggers, which is most of a module."""
 
 

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..core.postponed import OF_MSGSPEC, absent
 from ..core.version import __version__
 from ..errors import ExitStatus
-from ..kernels import is_compiled
+from ..kernels import IS_COMPILED
 from .building import Command, CommandGroup, add_command, group_of, help_all, instead_of, shows_all
 from .console import DEBUG_VARIABLE, prepare_process
 
@@ -189,7 +189,7 @@ def _version(ctx: typer.Context, value: bool) -> None:
     if value:
         typer.echo(f"condense {__version__}")
         if ctx.meta.get(_VERBOSE):
-            typer.echo("Kernels are compiled." if is_compiled() else "Kernels are interpreted Python.")
+            typer.echo("Kernels are compiled." if IS_COMPILED else "Kernels are interpreted Python.")
         raise typer.Exit
 
 

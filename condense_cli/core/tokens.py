@@ -20,7 +20,7 @@ from typing import Final, Literal, assert_never, get_args
 from msgspec import Struct
 
 from ..errors import UsageError
-from ..kernels import is_compiled
+from ..kernels import IS_COMPILED
 from . import token_table
 from .lazy_pattern import lazy_pattern
 from .transcript import Block, Message, Transcript
@@ -194,7 +194,7 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
     """Return the counting function. For the built-in counter `is_much` selects one of two with equal counts."""
     match counter:
         case "built-in":
-            has_table = encoding == token_table.ENCODING and (is_compiled() or not is_much)
+            has_table = encoding == token_table.ENCODING and (IS_COMPILED or not is_much)
             table = token_table.load() if has_table else None
             return _splintr_counter(encoding) if table is None else _switching(table, encoding)
         case "tiktoken":
@@ -207,7 +207,7 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
 
 def _switching(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
     """Count with the table until much was counted or it cannot split a text; then use the tokenizer."""
-    counted, most = 0, inf if is_compiled() else _MUCH
+    counted, most = 0, inf if IS_COMPILED else _MUCH
 
     def count(text: str) -> int:
         nonlocal counted

@@ -38,7 +38,7 @@ def test_the_version_is_the_packages() -> None:
 def test_the_version_says_whether_it_is_compiled(
     arguments: tuple[str, ...], is_compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("condense_cli.cli.table.is_compiled", lambda: is_compiled)
+    monkeypatch.setattr("condense_cli.cli.table.IS_COMPILED", is_compiled)
     assert condense(*arguments).text.splitlines() == [
         f"condense {condense_cli.__version__}",
         "Kernels are compiled." if is_compiled else "Kernels are interpreted Python.",

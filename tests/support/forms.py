@@ -18,8 +18,8 @@ import json, sys
 import condense_cli
 from condense_cli.core.tokens import Counter
 from condense_cli.errors import CondenseError
-from condense_cli.kernels import is_compiled
-print(json.dumps(is_compiled()), flush=True)
+from condense_cli.kernels import IS_COMPILED
+print(json.dumps(IS_COMPILED), flush=True)
 for line in sys.stdin:
     path, ways = json.loads(line)
     found = []
