@@ -7,7 +7,7 @@ cdef double _SAME, _SAME_TEXT
 cdef bint IS_COMPILED
 
 
-cdef class Waiting:
+cdef class WaitingUnits:
     cdef list items
     cdef double[::1] ratios
     cdef int64_t[::1] units
@@ -36,7 +36,7 @@ cdef class Loops:
     cdef int[::1] costs, firsts, behinds
     cdef bint has_pieces
     cdef list taken, too_large, openings
-    cdef Waiting again
+    cdef WaitingUnits again
     cdef int64_t[::1] best_costs, best_units, first, begins, ends
     cdef object headings
     cdef dict under, titles
@@ -45,7 +45,7 @@ cdef class Loops:
     cdef void bound(self, int64_t number, int64_t start, int64_t stop, gaps) except *
     cpdef bint is_piece(self, int64_t unit)
     @cython.locals(
-        size=int64_t, least=double, again=Waiting, unit=int64_t, before=double, is_best=bint, value=double, added=list,
+        size=int64_t, least=double, again=WaitingUnits, unit=int64_t, before=double, is_best=bint, value=double, added=list,
         cost=int64_t, ratio=double, number=int64_t, at=int64_t, queue="unsigned int[::1]", ratios=double[::1],
         marks="unsigned char[::1]",
     )

@@ -33,7 +33,7 @@ _EDGE, _MISSING_BEFORE, _MISSING_BEHIND = 1, 2, 4
 of the stretch before."""
 
 
-class Waiting:
+class WaitingUnits:
     """Units by what they add per token: the best first and, of equals, the last."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class Loops:
             self.behinds[unit] = stop
         self.taken: list[tuple[Sequence[int], int]] = []
         self.too_large: list[int] = []
-        self.again = Waiting()
+        self.again = WaitingUnits()
         self.beside = bytearray(size + 2)
         self.best_values, self.best_ratios = array("d", bytes(8 * _TOGETHER)), array("d", bytes(8 * _TOGETHER))
         self.best_costs, self.best_units = array("q", bytes(8 * _TOGETHER)), array("q", bytes(8 * _TOGETHER))
@@ -157,7 +157,7 @@ class Loops:
         self.under: dict[int, list[int]] = {}
         self.titles: dict[int, int] = {}
         self.closed = bytearray(number)
-        self.first = array("q", bytes(8 * number))
+        self.first, openings = array("q", bytes(8 * number)), array("q", bytes(8 * number))
         self.stretch_of = array("I", bytes(4 * self.size))
         self.begins, self.ends = array("q", bytes(8 * number)), array("q", bytes(8 * number))
         for at, stretch in enumerate(stretches):
@@ -174,10 +174,12 @@ class Loops:
                 if opening.is_title:
                     cost -= self.tokens[stretch.start]
                     self.titles[opening.heading] = stretch.start
-            self.first[at] = cost
+            openings[at] = cost
+        # What each unit adds per token in an open text.
         self.ratios = array("d", bytes(8 * self.size))
         for unit in range(self.size):
             self.ratios[unit] = self.ratio(unit)
+        self.first = openings
         # All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
         ratios = array("d", self.ratios)
         waiting, order = array("I"), array("I")

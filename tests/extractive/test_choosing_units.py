@@ -455,6 +455,15 @@ def test_a_text_is_opened_for_its_best_lines_however_many_longer_ones_it_has() -
     assert filled(found, None, least=0.02) == [0] * 33 + [1]
 
 
+def test_what_an_open_text_adds_is_told_without_what_opened_it() -> None:
+    """Its second line is worth twice as much as the line of the other text, and one of both fits."""
+    tokens = array(UNSIGNED, [5, 99, 5, 99, 99, 5, 99])
+    values = array("d", [9.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.0])
+    stretches = [Stretch(0, 4, opening=Opening(OPENING, heading=1)), Stretch(4, 7)]
+    found = Candidates(tokens, values, [()] * 7, stretches, MARKER, headings=HEADINGS)
+    assert filled(found, 87) == [1, 0, 1, 0, 0, 0, 0]
+
+
 def test_all_lines_of_a_text_come_up_once_it_is_open() -> None:
     tokens = array(UNSIGNED, [5, *[5, 500] * 5])
     values = array("d", [0.0, *(each for value in (0.2, 0.3, 0.1, 0.05, 0.4) for each in (value, 0.0))])
