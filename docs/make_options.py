@@ -42,7 +42,7 @@ def _command(name: str) -> Iterator[str]:
 
 
 def _table(kind: type[Command]) -> Iterator[str]:
-    listed = [option for option in options_of(kind) if not option.flag.is_argument]
+    listed = [option for option in options_of(kind) if not (option.flag.is_argument or option.flag.is_hidden)]
     shown = [option for group in in_groups(listed).values() for option in group]
     is_run = kind.work == "run.run"
     if shown:

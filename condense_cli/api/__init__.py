@@ -34,7 +34,7 @@ from ..lossless.encode import with_escapes
 from ..money.prices import signs_of
 from ..passes.condensation import Condensation
 from ..passes.context import Context
-from ..passes.flags import with_warnings
+from ..passes.flags import name_flags
 from ..passes.offline import Offline
 from ..passes.selection import Predicate
 from ..passes.summaries import Summarizer
@@ -207,7 +207,7 @@ def condense(
 
     def run(context: Context) -> Condensation:
         result = condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
-        return with_warnings(result, overrides, configuration)
+        return name_flags(result, overrides, configuration)
 
     if calls is None:
         return run(context)

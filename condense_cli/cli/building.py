@@ -138,6 +138,7 @@ def _parameter(field: OptionField) -> inspect.Parameter:
     settings: dict[str, Any] = {
         "help": flag.help,
         "metavar": flag.metavar,
+        "hidden": flag.is_hidden,
         "min": flag.least,
         "max": flag.most,
         "parser": _parser(flag.parse) if flag.parse else None,
@@ -176,7 +177,7 @@ class _Page(TyperCommand):
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
-        self.listed = [field for field in self.fields if not field.flag.is_argument]
+        self.listed = [field for field in self.fields if not (field.flag.is_hidden or field.flag.is_argument)]
         self.is_long = len(self.listed) > _MOST_OPTIONS
         self.params.append(help_all(f"Show all {len(self.listed)} options.", is_hidden=not self.is_long))
 
@@ -184,7 +185,14 @@ class _Page(TyperCommand):
         named = next((name for arg in args if (name := arg.partition("=")[0]) in self.kind.gone), None)
         if named is not None and not ctx.resilient_parsing:
             ctx.fail(f"{named} is gone. {self.kind.gone[named]}")
-        return super().parse_args(ctx, self.kind.prepared(args))
+        try:
+            return super().parse_args(ctx, self.kind.prepared(args))
+        except Exception as error:
+            # The class of the error belongs to a private module of Typer. Old names of options are not suggested.
+            if getattr(error, "possibilities", None):
+                shown = {name for field in self.listed for name in field.flag.names(field.name)}
+                error.possibilities = [each for each in error.possibilities if each in shown]  # type: ignore[attr-defined]
+            raise
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         whole = self.help or ""

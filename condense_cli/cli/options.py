@@ -213,16 +213,6 @@ MustKeepMeasured = Annotated[tuple[str, ...], must_keep("is gone from a result, 
 """Of commands that write nothing anyway."""
 
 
-GONE: Final = {
-    "--keep-recent": "Use --keep last:N.",
-    "--pin": "Use --keep /REGEX/.",
-    "--except-tools": "Use --keep tool:GLOB.",
-    "--only-tools": "Use --keep not:tool:GLOB.",
-    "--range": "Use --keep not:A:B.",
-}
-"""Options of `run` and `config show` that version 0.1 had."""
-
-
 class CountOptions(Command, group=COUNTING):
     """Choose in whose tokens a command counts; `allow_calls` and `profile` permit the call of `exact`."""
 

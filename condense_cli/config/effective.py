@@ -24,14 +24,17 @@ COMPILED: Final = "compiled"
 """The origin of what provider settings or phases became."""
 
 _FLAG_OF_KEY: Final = {
-    "type": "--keep",
-    "keep_recent_count": "--keep",
-    "keep_percentage": "--keep",
-    "keep_recent": "--keep",
+    "type": "--keep-recent",
+    "keep_recent_count": "--keep-recent",
+    "keep_percentage": "--keep-recent",
+    "keep_recent": "--keep-recent",
+    "remove_obsolete_state": "--only-tools",
+    "only_tools": "--only-tools",
     "keep": "--keep",
     "cut": "--cut",
     "must_keep": "--must-keep",
     "match": "--cut",
+    "range": "--range",
 }
 
 _FLAG_OF_PATH: Final[dict[KeyPath, str]] = {
@@ -116,9 +119,14 @@ def _flag(path: KeyPath, value: Any) -> str:
     if path in _FLAG_OF_PATH:
         return _FLAG_OF_PATH[path]
     for step in reversed(path):
+        if step == "tools":
+            is_pin = path[0] == "pins"
+            by = "--except-tools" if is_pin and path[-1] == "include" else "--only-tools"
+            return by if value else DEFAULT
         if step in _FLAG_OF_KEY:
-            # A selection that `--cut` adds has defaults beside what it matches; a key that a flag emptied is set by it.
-            return DEFAULT if value is None and step == "match" else _FLAG_OF_KEY[step]
+            # A predicate that a new pin leaves open is not set by any flag; a key that a flag emptied is.
+            is_open = value is None and step in ("match", "range", "only_tools") and path[-1] != "end"
+            return DEFAULT if is_open else _FLAG_OF_KEY[step]
     return DEFAULT
 
 

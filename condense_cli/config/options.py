@@ -6,11 +6,14 @@ and the tables of the documentation are read from there. Nothing heavy is import
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, TypeVar, dataclass_transform, get_type_hints
 
+from ..core.lazy_pattern import lazy_pattern
 from ..core.wording import count_in, percent_in, quoted
+from ..errors import UsageError
 
 P = TypeVar("P", bound="Options")
 
@@ -34,6 +37,7 @@ class Flag(NamedTuple):
     complete: Sequence[str] | Callable[[], Iterable[str | tuple[str, str]]] = ()
     least: int | None = None
     most: int | None = None
+    is_hidden: bool = False
     is_argument: bool = False
     eager: Callable[[str | None], str | None] | None = None
 
@@ -54,7 +58,7 @@ class OptionField(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Options:
-    """A frozen value; fields with a `Flag` are options. `group` of a class is the title of its options in a help page.
+    """A frozen value whose annotated fields are options. `group` of a class is the title of its fields in a help page.
 
     A class has its own fields first, then those of its bases from left to right. Lists become tuples, and so does None
     if the default is one.
@@ -113,9 +117,7 @@ def options_of(kind: type[Options]) -> list[OptionField]:
     """
     hints, found = get_type_hints(kind, include_extras=True), []
     for name, (owner, default) in _declared(kind).items():
-        about = getattr(hints[name], "__metadata__", ())
-        if not about:
-            continue
+        about = hints[name].__metadata__
         *_, flag = (each for each in about if isinstance(each, Flag))
         groups = (each if isinstance(each, str) else each.group for each in reversed(about))
         found.append(OptionField(name, hints[name].__origin__, flag, default, next(filter(None, groups), owner.group)))
@@ -165,6 +167,31 @@ def threshold(text: str) -> float:
     return percent
 
 
+_SPAN: Final = lazy_pattern(r"\s*+([+-]?\d{1,9})?\s*+:\s*+([+-]?\d{1,9})?\s*+", re.ASCII)
+
+
+class Span(NamedTuple):
+    """Messages from `start` to before `end`, None for the last; negative numbers count from the end."""
+
+    start: int
+    end: int | None
+
+
+def parse_range(text: str) -> Span:
+    """Parse `A:B`, either of which may be missing or negative. Raises UsageError."""
+    match = _SPAN.fullmatch(text)
+    if not match:
+        raise UsageError(
+            f"--range needs A:B, not {quoted(text)}.",
+            "Messages count from 0, negative ones from the end: 10:50, :50 or -20:",
+        )
+    start, end = (None if part is None else int(part) for part in match.groups())
+    same_side = start is not None and end is not None and (start < 0) == (end < 0)
+    if end == 0 or (same_side and start is not None and end is not None and start >= end):
+        raise UsageError(f"--range {text.strip()} selects no message.", "B is excluded: 4:9 is messages 4 to 8.")
+    return Span(start or 0, end)
+
+
 COMMON: Final = "Common options"
 OUTPUT: Final = "Output"
 """The first groups of a help page, whatever the order of the options."""
@@ -202,8 +229,20 @@ class Overrides(Options, group=COMMON):
     ] = False
     keep_thinking: Annotated[bool, Flag("Keep old thinking, which goes by default.", group=REMOVING)] = False
     drop_thinking: Annotated[bool, Flag("Remove all thinking that the API does not require.", group=REMOVING)] = False
-    keep_recent: int | None = None
-    """Newest turns that every pass leaves alone, in place of those of the configuration; set by code alone."""
+    keep_recent: Annotated[int | None, Flag("The same as --keep last:N.", metavar="N", least=0, is_hidden=True)] = None
+    only_tools: Annotated[
+        tuple[str, ...], Flag("Cut nothing but calls and results of these tools.", metavar="GLOB", is_hidden=True)
+    ] = ()
+    except_tools: Annotated[tuple[str, ...], Flag("The same as --keep tool:GLOB.", metavar="GLOB", is_hidden=True)] = ()
+    range: Annotated[str | None, Flag("The same as --keep not:A:B.", metavar="A:B", is_hidden=True)] = None
+    pins: Annotated[
+        tuple[str, ...], Flag("The same as --keep /REGEX/.", metavar="REGEX", name="--pin", is_hidden=True)
+    ] = ()
+
+    @property
+    def span(self) -> Span | None:
+        """Return the messages that `range` names. Raises UsageError."""
+        return None if self.range is None else parse_range(self.range)
 
 
 NO_OVERRIDES: Final = Overrides()

@@ -1,7 +1,10 @@
 """Change a configuration by flags, variables and files: a higher layer overrides those below it, key by key.
 
-`--keep` and `--cut` add to the selectors of the configuration; a cut is a pass before all others. `--keep last:N`
-replaces the turns that passes preserve. `--lossless-only` leaves the prelude alone.
+`--keep` and `--cut` add to the selectors of the configuration; a cut is a pass before all others. `--pin REGEX` is
+`--keep /REGEX/`; `--keep-recent N` is `--keep last:N` and replaces the turns that passes preserve. `--lossless-only`
+leaves the prelude alone. The others narrow what passes may touch and never widen it. A pass without a condition of its
+own gets the flag as its condition. If it has one, both must hold: one predicate cannot say that, so a pin holds what
+the flag leaves out.
 
 The passes, provider and prelude come as a whole from the highest layer that has any of them, or names a preset: passes
 of one file with the prelude of another would be a configuration that nobody wrote. The other keys (targets, thresholds,
@@ -12,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, assert_never
 
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.selectors import OfLast, SelectorError, parse_selector
+from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
+from ..core.wording import quoted
 from ..errors import UsageError
 from .loading import PACKAGED, TARGETS, Loaded, Presets
 from .models import (
@@ -27,9 +31,12 @@ from .models import (
     ContentTypeOperations,
     Execution,
     ExtractConfig,
+    Globs,
     ImageOperation,
+    IndexRange,
     IndividualConfig,
     PassConfig,
+    Predicates,
     Selection,
 )
 from .options import Overrides
@@ -39,6 +46,11 @@ from .preset_folders import DEFAULT_PRESET
 
 def overrides_from(
     *,
+    keep_recent: int | None = None,
+    only_tools: Sequence[str] = (),
+    except_tools: Sequence[str] = (),
+    range: str | None = None,
+    pins: Sequence[str] = (),
     target_tokens: int | str | None = None,
     target_percent: float | str | None = None,
     lossless_only: bool = False,
@@ -53,7 +65,12 @@ def overrides_from(
 
 
 def checked(overrides: Overrides) -> Overrides:
-    """Return the options if they can be used together. Raises UsageError."""
+    """Check the options; those of `pins` become selectors of `keep`. Raises UsageError."""
+    for flag, globs in (("--only-tools", overrides.only_tools), ("--except-tools", overrides.except_tools)):
+        if any(not glob.strip() for glob in globs):
+            raise UsageError(f"{flag} needs the name of a tool.", "* matches any characters: 'mcp__*'.")
+    for pin in overrides.pins:
+        _check_pin(pin)
     for flag, selectors in (("--keep", overrides.keep), ("--cut", overrides.cut)):
         for selector in selectors:
             _check_selector(flag, selector)
@@ -61,7 +78,8 @@ def checked(overrides: Overrides) -> Overrides:
         raise UsageError("--keep-thinking and --drop-thinking cannot be used together.", "Use one of them.")
     if overrides.lossless_only and overrides.cut:
         raise UsageError("--lossless-only and --cut cannot be used together.", "Use one of them.")
-    return overrides
+    _ = overrides.span
+    return overrides.replace(keep=(*overrides.keep, *(f"/{pin}/" for pin in overrides.pins)), pins=())
 
 
 def without_passes(configuration: Configuration) -> Configuration:
@@ -88,7 +106,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
-    passes = tuple(config for config in configuration.passes if config.enabled)
+    passes, pins = tuple(config for config in configuration.passes if config.enabled), list(configuration.pins)
     keep, recent = _without_last((*configuration.keep, *overrides.keep))
     cut = dict.fromkeys((*configuration.cut, *overrides.cut))
     must_keep = tuple(dict.fromkeys((*configuration.must_keep, *overrides.must_keep)))
@@ -96,6 +114,20 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if count is not None:
         prelude = structs.replace(prelude, keep_recent=count)
         passes = _with_selections(tuple(map(_in_one_step, passes)), partial(_preserving, count=count))
+    if overrides.only_tools:
+        # Results and calls of other tools; a pass with globs of its own leaves text alone already.
+        if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
+            pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
+        passes = tuple(_of_only_tools(config, overrides.only_tools) for config in passes)
+        prelude = structs.replace(prelude, operations=structs.replace(prelude.operations, remove_obsolete_state=False))
+    if overrides.except_tools:
+        # A condition on tools would leave message text out of every pass, so this is always a pin.
+        pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
+    if overrides.span is not None:
+        span = IndexRange(start=overrides.span.start, end=overrides.span.end)
+        if prelude.enabled or any(config.selection.range is not None for config in passes):
+            pins += _outside(span)
+        passes = _with_selections(passes, lambda selection: _within(selection, span))
     if overrides.drop_thinking or overrides.keep_thinking:
         configuration = structs.replace(configuration, thinking="drop" if overrides.drop_thinking else "keep")
     target: dict[str, float | None] = {}
@@ -111,6 +143,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         keep=keep,
         cut=(),
         must_keep=must_keep,
+        pins=tuple(pins),
         lossless_prelude=prelude,
         **target,
     )
@@ -157,6 +190,15 @@ def _check_selector(flag: str, text: str) -> None:
         raise UsageError(f"{flag} {error}", error.hint) from None
 
 
+def _check_pin(pattern: str) -> None:
+    try:
+        matches_all = searcher(pattern)("")
+    except PatternError as error:
+        raise UsageError(f"--pin {quoted(pattern)} is not a regular expression ({error}).") from None
+    if matches_all:
+        raise UsageError(f"--pin {quoted(pattern)} matches every text and would protect everything.")
+
+
 def _with_selections(
     passes: tuple[PassConfig, ...], change: Callable[[Selection], Selection]
 ) -> tuple[PassConfig, ...]:
@@ -165,6 +207,38 @@ def _with_selections(
 
 def _preserving(selection: Selection, count: int) -> Selection:
     return structs.replace(selection, type="preserve_recent", keep_recent_count=count, keep_percentage=None)
+
+
+def _has_own_tools(selection: Selection) -> bool:
+    return bool(selection.tools and selection.tools.include) or selection.only_tools is not None
+
+
+def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
+    """Limit a pass to these tools. A summary takes whole messages, so they must hold nothing else."""
+    selection = config.selection
+    changed = selection
+    match config.mode:
+        case "batch":
+            if selection.only_tools is None:
+                changed = structs.replace(selection, only_tools=globs)
+        case "individual" | "extract" | "target":
+            if not _has_own_tools(selection):
+                exclude = selection.tools.exclude if selection.tools else ()
+                changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+        case other:
+            assert_never(other)
+    return structs.replace(config, selection=changed)
+
+
+def _within(selection: Selection, span: IndexRange) -> Selection:
+    return selection if selection.range is not None else structs.replace(selection, range=span)
+
+
+def _outside(span: IndexRange) -> list[Predicates]:
+    """Return the messages outside the range."""
+    before = [Predicates(range=IndexRange(start=0, end=span.start))] if span.start else []
+    after = [Predicates(range=IndexRange(start=span.end))] if span.end is not None else []
+    return before + after
 
 
 _SHOWN: Final = frozenset(

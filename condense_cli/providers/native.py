@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ..config.models import BatchConfig, Configuration, NativeConfig, PassConfig, Selection, SummarizationConfig
 from ..core.tokens import Counter
 from ..core.transcript import Transcript
+from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
 from .base import Capabilities, Provider, Run
@@ -114,6 +115,9 @@ class Native(Provider[NativeConfig]):
 
     def strategy(self, run: Run[NativeConfig]) -> Condensation:
         """Summarize the middle once, or return the transcript unchanged with the reason."""
+        if run.context.overrides.only_tools:
+            hint = "--except-tools leaves calls and their results alone."
+            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
         refused = refusal(run.transcript, run.context.count)
         if refused:
             return run.unchanged(skipped(run, refused))

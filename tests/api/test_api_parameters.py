@@ -172,7 +172,7 @@ def test_a_target_takes_the_place_of_that_of_the_configuration(asked: Asked) -> 
 
 def test_model_counter_summarizer_clock_and_factor_are_those_that_are_given(asked: Asked) -> None:
     count, summarizer = Counter(), Short()
-    given = overrides_from(keep=["/bug/"])
+    given = overrides_from(pins=["bug"])
     api.condense(
         talk(),
         {},

@@ -134,17 +134,27 @@ def test_values_behind_an_alias_have_the_line_of_the_alias() -> None:
 
 
 def test_flags_are_named() -> None:
-    found = origins(MINE, keep=["last:3", "/x/"], target_tokens=9)
+    found = origins(
+        MINE, keep_recent=3, only_tools=["Bash"], except_tools=["Task"], range="2:-1", pins=["x"], target_tokens=9
+    )
     flags = {path: origin for path, origin in found.items() if origin.startswith("--")}
     assert flags == {
         "target_tokens": "--target-tokens",
+        "lossless_prelude.keep_recent": "--keep-recent",
+        "lossless_prelude.operations.remove_obsolete_state": "--only-tools",
+        "pins[1].tools.exclude": "--only-tools",
+        "pins[2].tools.include": "--except-tools",
         "keep": "--keep",
-        "lossless_prelude.keep_recent": "--keep",
-        "passes[0].selection.type": "--keep",
-        "passes[0].selection.keep_recent_count": "--keep",
-        "passes[0].selection.keep_percentage": "--keep",
-        "passes[1].selection.type": "--keep",
-        "passes[1].selection.keep_recent_count": "--keep",
+        "passes[0].selection.type": "--keep-recent",
+        "passes[0].selection.keep_recent_count": "--keep-recent",
+        "passes[0].selection.keep_percentage": "--keep-recent",
+        "passes[0].selection.tools.include": "--only-tools",
+        "passes[0].selection.range.start": "--range",
+        "passes[0].selection.range.end": "--range",
+        "passes[1].selection.type": "--keep-recent",
+        "passes[1].selection.keep_recent_count": "--keep-recent",
+        "passes[1].selection.range.start": "--range",
+        "passes[1].selection.range.end": "--range",
     }
 
 
@@ -158,7 +168,9 @@ def test_a_share_as_the_target_is_a_reduction() -> None:
 
 
 @pytest.mark.parametrize("text", [MINE, json.dumps(EVERY_KEY), "{}"])
-@pytest.mark.parametrize("flags", [{}, {"target_percent": 40}, {"keep": ["last:4", "/#: x/", "not::-3"]}])
+@pytest.mark.parametrize(
+    "flags", [{}, {"target_percent": 40}, {"keep_recent": 4, "pins": ["#: x"], "range": ":-3", "only_tools": ["*"]}]
+)
 def test_what_is_shown_is_a_configuration_that_does_the_same(text: str, flags: dict[str, Any]) -> None:
     settings = shown(text, **flags)
     assert parse_configuration(as_yaml(settings)) == settings.configuration
@@ -221,10 +233,10 @@ def test_a_file_name_cannot_end_the_comment() -> None:
 
 
 def test_the_json_has_the_same_values_with_where_they_come_from(mine: Path) -> None:
-    done = condense_process("config", "show", "--config", mine, "--json", "--keep", "last:2")
+    done = condense_process("config", "show", "--config", mine, "--json", "--keep-recent", "2")
     report = json.loads(done.stdout)
     assert (report["version"], report["name"]) == (1, str(mine))
-    assert report["origins"]["passes[0].selection.keep_recent_count"] == "--keep"
+    assert report["origins"]["passes[0].selection.keep_recent_count"] == "--keep-recent"
     assert report["origins"]["keep_first"] == f"{mine}:1"
     wanted = replace(apply(parse_configuration(MINE), Overrides(keep_recent=2)), provider="smart")
     assert parse_configuration(json.dumps(report["configuration"])) == wanted
@@ -240,7 +252,7 @@ def test_show_on_a_terminal_is_the_same_text(mine: Path) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "arguments",
-    [["--preset", "cost", "--config", "x.yaml"], ["--config", "x.yaml"], ["-p", "csot"], ["--keep", "not:x"]],
+    [["--preset", "cost", "--config", "x.yaml"], ["--config", "x.yaml"], ["-p", "csot"], ["--range", "x"]],
 )
 def test_mistakes_are_usage_errors(arguments: list[str], tmp_path: Path) -> None:
     done = condense_process("config", "show", *arguments, cwd=tmp_path)
@@ -308,8 +320,8 @@ def test_compiled_configurations_do_the_same(path: Path, name: str) -> None:
 
 
 def test_flags_apply_to_compiled_passes() -> None:
-    text = compiled_text(PHASES, keep=["last:9"])
-    assert re.search(r"keep_recent_count: 9 +# --keep", text)
+    text = compiled_text(PHASES, keep_recent=9)
+    assert re.search(r"keep_recent_count: 9 +# --keep-recent", text)
     assert {one.selection.keep_recent_count for one in parse_configuration(text).passes} == {9}
 
 

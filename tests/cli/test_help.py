@@ -29,15 +29,19 @@ from condense_cli.errors import ExitStatus
 from condense_cli.formats import FORMATS
 from condense_cli.formats.convert import TARGETS
 
+OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pins"}
+"""Other names for --keep: they work, and are in no help page."""
+
 
 def test_every_option_of_run_is_in_a_group() -> None:
     shown = [field for field in options_of(RunOptions) if not field.flag.is_argument]
     assert all(field.group for field in shown)
+    assert {field.name for field in shown if field.flag.is_hidden} == OLD_NAMES
 
 
 def test_the_help_of_run_has_what_people_need_and_help_all_the_rest() -> None:
     short, whole = condense("run", "--help").text, condense("run", "--help-all").text
-    listed = [field for field in options_of(RunOptions) if not field.flag.is_argument]
+    listed = [field for field in options_of(RunOptions) if not (field.flag.is_argument or field.flag.is_hidden)]
     first = [field for field in listed if field.group in (COMMON, OUTPUT)]
     assert 13 <= len(first) <= 17
     assert sorted(_rows(short)[:-2]) == sorted(field.flag.names(field.name)[0] for field in first)
@@ -72,6 +76,16 @@ def test_a_mistyped_option_is_told_one_that_is_listed(typed: str, meant: str) ->
     assert (done.status, meant in done.message) == (ExitStatus.USAGE, True)
     suggested = done.message.partition(typed)[2]
     assert {*re.findall(r"--[a-z-]+", suggested)} <= {*_rows(condense(command, "--help-all").text)}
+
+
+def _flag(name: str) -> str:
+    return "--pin" if name == "pins" else f"--{name.replace('_', '-')}"
+
+
+@pytest.mark.parametrize("name", sorted(OLD_NAMES))
+def test_old_names_still_work(name: str, file: Path) -> None:
+    value = {"keep_recent": "3", "range": "2:9", "pins": "listing"}.get(name, "Read")
+    assert condense("run", file, "-p", "speed", _flag(name), value, "--json").status == ExitStatus.DONE
 
 
 def test_the_help_of_sessions_names_every_client() -> None:

@@ -55,7 +55,7 @@ def test_without_the_flag_nothing_is_slimmed(file: Path) -> None:
 
 
 def test_a_lossy_run_does_not_call_its_context_lossless(file: Path) -> None:
-    line = condense("run", file, "-p", "cost", "--slim", "--keep", "last:1").stderr.splitlines()[1]
+    line = condense("run", file, "-p", "cost", "--slim", "--keep-recent", "0").stderr.splitlines()[1]
     assert line.endswith(". What the client displays cannot be restored.")
 
 

@@ -31,7 +31,7 @@ def test_undo_does_not_offer_standard_input() -> None:
 
 
 def test_undo_goes_back_step_by_step(file: Path) -> None:
-    in_place(file, "--keep", "last:12")
+    in_place(file, "--keep-recent", "12")
     between = file.read_bytes()
     in_place(file)
     assert len({DATA, between, file.read_bytes()}) == 3
@@ -126,7 +126,7 @@ def test_names_that_lead_nowhere_are_no_backups(file: Path) -> None:
 
 def test_the_list_of_backups(file: Path) -> None:
     assert "no backup" in condense("undo", file, "--list").text
-    in_place(file, "--keep", "last:12")
+    in_place(file, "--keep-recent", "12")
     between = file.stat().st_size
     in_place(file)
     before = snapshot(file.parent)
@@ -145,7 +145,7 @@ def test_the_list_of_backups(file: Path) -> None:
 
 
 def test_an_older_backup_by_its_name(file: Path) -> None:
-    in_place(file, "--keep", "last:12")
+    in_place(file, "--keep-recent", "12")
     (oldest,) = beside(file)
     in_place(file)
     done = condense("undo", file, "--backup", str(oldest), "--json")

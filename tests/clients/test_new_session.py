@@ -227,7 +227,7 @@ def test_the_json_report(file: Path) -> None:
 def test_nothing_to_change_and_a_dry_run_write_nothing(file: Path) -> None:
     before = snapshot(file.parent)
     assert new_session(file, "--dry-run").status == ExitStatus.DONE
-    unchanged = condense("run", file, "--new-session", "--keep", "last:100", "--lossless-only")
+    unchanged = condense("run", file, "--new-session", "--keep-recent", "100", "--lossless-only")
     assert "nothing was written" in unchanged.text
     assert snapshot(file.parent) == before
 

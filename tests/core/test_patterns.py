@@ -118,7 +118,7 @@ def test_a_projects_file_hangs_no_command(command: str, tmp_path: Path) -> None:
 
 def test_a_pin_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "session.jsonl").write_bytes(as_lines(HARD_SESSION))
-    outcome = condense("run", tmp_path / "session.jsonl", "--preset", "speed", "--keep", f"/{SLOW}/", "--dry-run")
+    outcome = condense("run", tmp_path / "session.jsonl", "--preset", "speed", "--pin", SLOW, "--dry-run")
     assert outcome.status == 2
     assert f"{SLOW!r} takes too long" in outcome.stderr
     assert "Traceback" not in outcome.stderr
@@ -134,6 +134,6 @@ def test_a_selection_is_stopped() -> None:
 
 def test_a_pin_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (tmp_path / "session.jsonl").write_bytes(as_lines(session()))
-    outcome = condense("run", tmp_path / "session.jsonl", "--keep", "/(a{1000}){1000}/", "--dry-run")
+    outcome = condense("run", tmp_path / "session.jsonl", "--pin", "(a{1000}){1000}", "--dry-run")
     assert outcome.status == 2
-    assert "--keep '(a{1000}){1000}' is not a regular expression" in outcome.stderr
+    assert "--pin '(a{1000}){1000}' is not a regular expression" in outcome.stderr

@@ -170,8 +170,7 @@ def compacted(turns: int) -> Transcript:
 
 def test_pins_and_flags_leave_a_clients_summary_alone() -> None:
     transcript = compacted(40)
-    for kept in ("/was done/", "not:tool:Read", "not:1:"):
-        flags = overrides_from(keep=[kept])
+    for flags in (overrides_from(pins=["was done"]), overrides_from(only_tools=["Read"]), overrides_from(range="1:")):
         result = api.condense(transcript, configuration(SUMMARIZE), overrides=flags)
         assert result.changes
         assert SUMMARY in texts(result.transcript), flags

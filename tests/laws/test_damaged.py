@@ -20,7 +20,7 @@ SAMPLES = PROJECT / "sample_transcripts"
 Json = dict[str, Any]
 WAYS: list[dict[str, Any]] = [
     {"preset": "max"},
-    {"preset": "max", "overrides": Overrides(keep=("not:tool:Bash",))},
+    {"preset": "max", "overrides": Overrides(only_tools=("Bash",))},
     {"preset": "cost", "overrides": Overrides(keep_recent=12, keep=("/pricing/",))},
     {"preset": "balanced", "overrides": Overrides(target_percent=30)},
 ]

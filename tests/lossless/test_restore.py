@@ -131,7 +131,7 @@ def test_lossless_only_spares_bound_thinking() -> None:
 
 
 # Flags that narrow a run narrow the prelude too.
-@pytest.mark.parametrize("flags", [["--keep", "last:4"], ["--keep", "tool:Read"], ["--keep", "not::2"]])
+@pytest.mark.parametrize("flags", [["--keep-recent", "4"], ["--except-tools", "Read"], ["--range", ":2"]])
 def test_flags_hold_for_the_prelude(flags: list[str]) -> None:
     assert condense("run", "-", "--lossless-only", *flags, stdin=lines(TWICE)).stdout == lines(TWICE)
 

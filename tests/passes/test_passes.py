@@ -357,4 +357,4 @@ def test_unusual_values_of_a_pass_are_told_once_and_those_of_flags_are_not() -> 
     said = "passes[0].selection.keep_recent_count is 101; 0 to 100 is usual. Change it unless you mean it."
     assert api.condense(transcript, unusual).warnings == (said,)
     usual = replace(unusual, passes=(replace(unusual.passes[0], selection=Selection(type="preserve_recent")),))
-    assert api.condense(transcript, usual, overrides=api.overrides_from(keep=["last:101"])).warnings == ()
+    assert api.condense(transcript, usual, overrides=api.overrides_from(keep_recent=101)).warnings == ()

@@ -292,7 +292,7 @@ def suppressing(index: int, kind: str = "tool_results") -> dict[str, Any]:
         (-14, {}, "part of the user's first request"),
         (4, {"keep": ["4"]}, "pinned"),
         (4, {"flags": overrides_from(keep=["4"])}, "pinned"),
-        (4, {"flags": overrides_from(keep=["last:10"])}, "among the preserved turns"),
+        (4, {"flags": overrides_from(keep_recent=10)}, "among the preserved turns"),
     ],
 )
 def test_an_override_of_a_message_that_stays_is_told(index: int, settings: dict[str, Any], why: str) -> None:

@@ -89,7 +89,7 @@ def test_rows_on_lines_are_taken_out_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", EXPORTS)
 def test_a_run_reports_and_says_what_it_cannot_write(format: str, tmp_path: Path) -> None:
     path = exported(tmp_path / "conversations.json", format, 2)
-    done = condense("run", path, "--preset", "speed", "--keep", "last:1", "-o", tmp_path / "out.json")
+    done = condense("run", path, "--preset", "speed", "--keep-recent", "1", "-o", tmp_path / "out.json")
     assert f"condense reads {format} files but cannot write them" in done.text
     assert (tmp_path / "out.json").read_bytes() == path.read_bytes()
 
@@ -97,7 +97,7 @@ def test_a_run_reports_and_says_what_it_cannot_write(format: str, tmp_path: Path
 @pytest.mark.parametrize("format", EXPORTS)
 def test_what_would_be_saved_is_reported(format: str, tmp_path: Path) -> None:
     path = exported(tmp_path / "conversations.json", format, 2)
-    done = condense("run", path, "--preset", "speed", "--keep", "last:1", "--dry-run", "--json")
+    done = condense("run", path, "--preset", "speed", "--keep-recent", "1", "--dry-run", "--json")
     told = json.loads(done.stdout)
     assert (done.status, told["rows"]["changed"], told["rows"]["bad"]) == (ExitStatus.DONE, 2, 0)
     assert told["tokens"]["saved_percent"] > 10

@@ -141,8 +141,8 @@ def test_a_row_without_a_window_is_bad_where_the_window_decides() -> None:
 
 
 def test_flags_hold_for_every_row() -> None:
-    assert condense("run", "-", *SPEED, "--keep", "/line 1 of/", stdin=DATA).stdout == DATA
-    assert condense("run", "-", *SPEED, "--keep", "last:99", stdin=DATA).stdout == DATA
+    assert condense("run", "-", *SPEED, "--pin", "line 1 of", stdin=DATA).stdout == DATA
+    assert condense("run", "-", *SPEED, "--keep-recent", "99", stdin=DATA).stdout == DATA
 
 
 def test_the_column_can_be_named() -> None:

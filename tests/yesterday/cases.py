@@ -120,7 +120,7 @@ OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "slim": ("--preset", "speed", "--slim"),
     "lossless-only": ("--preset", "cost", "--lossless-only"),
     "drop-thinking": ("--preset", "speed", "--drop-thinking"),
-    "pinned": ("--preset", "max", "--keep", "/Decimal|schema/"),
+    "pinned": ("--preset", "max", "--pin", "Decimal|schema"),
     "provider-truncation": ("--provider", "truncation"),
     "provider-native": ("--provider", "native"),
     "provider-lossless": ("--provider", "lossless", "--set", "keep_recent=4"),

@@ -167,7 +167,7 @@ def _in_place(work: Freezing) -> None:
     for name in ("claude-code.jsonl", "roo.json", "openai-chat.jsonl"):
         file = f"in-place/{name.partition('.')[0]}/{name}"
         path = work.write(file, (work.folder / "inputs" / name).read_bytes())
-        work.run("run", path, "--preset", "speed", "--keep", "last:9", "--in-place", "-q")
+        work.run("run", path, "--preset", "speed", "--keep-recent", "9", "--in-place", "-q")
         work.run("run", path, "--preset", "max", "--in-place", "-q")
         work.replaced.append(Replaced(file, f"inputs/{name}", 2))
     path = work.write("in-place/undone/session.jsonl", (work.folder / "inputs/openai-chat.jsonl").read_bytes())

@@ -8,7 +8,6 @@ from typing import Annotated, Final
 from ...config.options import OUTPUT, Flag, Overrides
 from ..building import Command, CommandGroup
 from ..options import (
-    GONE,
     PROVIDER_IDS,
     Configuring,
     Json,
@@ -114,7 +113,7 @@ class ValidateConfiguration(Command, work="configurations.validate_files"):
     json: Annotated[bool, Flag("Print the findings as JSON.")] = False
 
 
-class ShowConfiguration(Configuring, Overrides, group=OUTPUT, work="configurations.show_configuration", gone=GONE):
+class ShowConfiguration(Configuring, Overrides, group=OUTPUT, work="configurations.show_configuration"):
     """Show the configuration that a run with the same flags would use.
 
     On a terminal it shows what is set; --all, and a pipe, add every default. A comment behind each value says where it

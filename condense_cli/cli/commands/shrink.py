@@ -9,7 +9,6 @@ from ...config.options import COMMON, OUTPUT, REMOVING, Flag, Overrides
 from ..building import Command
 from ..options import (
     COUNTING,
-    GONE,
     TARGETS,
     Above,
     Configuring,
@@ -95,7 +94,7 @@ class Writing(Command, group=READING_AND_WRITING):
     engine: Annotated[Literal["local", "ray"], Flag("What runs --out-dir: local processes or Ray.")] = "local"
 
 
-class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMON, work="run.run", gone=GONE):
+class RunOptions(Configuring, Overrides, Showing, Writing, Spending, group=COMMON, work="run.run"):
     """Condense a transcript.
 
     On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe, the condensed

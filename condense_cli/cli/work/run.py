@@ -14,7 +14,7 @@ from ...core.wording import quoted, visible
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
-from ...passes.flags import with_warnings
+from ...passes.flags import name_flags
 from ...providers.registry import Registry
 from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
@@ -176,7 +176,7 @@ def run_one(
                 result = condensed(transcript, count, on_pass=tell_pass)
         known = len(result.warnings)
         if work.names_blocks:
-            result = with_warnings(result, work.overrides, work.configuration)
+            result = name_flags(result, work.overrides, work.configuration)
         output = output_of(result, treatment.to)
         data = output.data or b""
         if to.writes_stdout and not to.dry_run:

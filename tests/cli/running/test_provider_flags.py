@@ -152,9 +152,9 @@ def test_a_provider_beside_a_preset_takes_its_place() -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("id", ["truncation", "native", "smart", "lossless"])
 def test_flags_bind_each_provider(id: str, tmp_path: Path) -> None:
-    kept = report("--provider", id, "--keep", "last:1000", "--keep", "tool:*")
+    kept = report("--provider", id, "--keep-recent", "1000", "--except-tools", "*")
     assert kept["tokens"]["saved"] == 0
-    narrow = report("--provider", id, "--keep", "not:0:40")
+    narrow = report("--provider", id, "--range", "0:40")
     assert narrow["tokens"]["after"] > report("--provider", id)["tokens"]["after"]
 
 

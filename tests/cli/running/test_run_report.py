@@ -209,7 +209,7 @@ def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
     [
         ((), "The model is unknown, so its price is too. Name it with --model."),
         (("-m", "nobodys-model"), "The price of nobodys-model is not known"),
-        (("-m", "claude-opus-4-5", "--keep", "not:tool:none"), ""),
+        (("-m", "claude-opus-4-5", "--only-tools", "none"), ""),
     ],
 )
 def test_no_figure_of_money_where_there_is_none(nothing: tuple[str, ...], words: str, file: Path) -> None:
@@ -227,10 +227,10 @@ HINTS = {
         "speed",
         "--target-tokens",
         "500",
-        "--keep",
-        "last:8",
+        "--keep-recent",
+        "8",
     ),
-    "Keeping less with --keep would free up to": ("--target-tokens", "1k", "--keep", "/listing/"),
+    "Keeping less with --keep would free up to": ("--target-tokens", "1k", "--pin", "listing"),
     "condense estimate --target-tokens N shows": ("-p", "lossless", "--target-tokens", "1k"),
     "": ("-p", "speed", "--target-tokens", "3"),
 }
