@@ -69,7 +69,7 @@ def test_diff_says_whether_its_counts_are_exact(tmp_path: Path, model: str, is_e
 
 
 def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
-    """Exactly the keys of condense_cli/report/difference/as_json.py; with --stat the lines are left out."""
+    """Exactly the documented keys; with --stat the lines are left out."""
     full = condense("diff", file, small, "--json").json
     check_shape(full, DIFF_SHAPE)
     assert full["version"] == 2

@@ -13,7 +13,6 @@ from helpers import listing
 from condense_cli import api
 from condense_cli.core.transcript import Block, Transcript
 from condense_cli.lossless import encode
-from condense_cli.passes.condensation import Condensation
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 
@@ -50,7 +49,3 @@ def test_a_wrong_reference_costs_itself_and_nothing_else() -> None:
     assert list(found.references) == others
     plain = api.condense(transcript, configuration(CUT), clock=lambda: 0.0).transcript.messages[message].blocks[number]
     assert found.transcript.messages[message].blocks[number].content == plain.content
-
-
-def condense_without_references(transcript: Transcript) -> Condensation:
-    return api.condense(transcript, configuration(CUT), clock=lambda: 0.0)
