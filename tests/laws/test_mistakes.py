@@ -1,7 +1,7 @@
 """Mistakes that neighbouring tools make, each as a regression test by name.
 
 Those about model calls stand where the calls are tested. 07, a failed call that silently becomes a cut or loses turns:
-`test_a_failure_loses_nothing` in test_summary_failures.py. 08, an empty or cut-off summary accepted: its cases "empty",
+`test_a_failure_loses_nothing` in test_run_summaries.py. 08, an empty or cut-off summary accepted: its cases "empty",
 "cut off" and "stopped at the limit", and `test_a_stream_that_stops_without_an_end` in test_model_clients.py. 16, an
 input cut before the summarizer sees it: `test_a_long_text_is_summarized_in_parts_that_are_joined` and
 `test_a_text_that_never_fits_is_refused_before_any_call` in test_model_prompts.py.
