@@ -193,10 +193,11 @@ _TASK_NUMBER: Final = lazy_pattern(r"#(\w+)", re.ASCII)
 def collect(messages: Sequence[Message]) -> Ledger:
     """Collect what was done in messages. A call without its result among them counts as done."""
     results = results_of(messages)
+    outcomes = outcomes_of(messages)
     entries: list[Ledger] = []
     said = ""
-    for message in messages:
-        for block in message.blocks:
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
             if message.role is Role.ASSISTANT and block.kind is BlockKind.TEXT and not block.summarizes:
                 said = block.text
             if block.kind is BlockKind.TOOL_CALL:
@@ -205,7 +206,8 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries += _of_note(block)
             elif is_typed(message, block):
                 asked = ending_of(said) if len(block.text) <= _SHORT_REPLY else ""
-                request = UserRequest(_request(block.text), answers=asked if "?" in asked else "")
+                asked = asked if "?" in asked else ""
+                request = UserRequest(_request(block.text), 1, asked, outcomes.get((position, number), ""))
                 entries.append(Ledger(requests=(request,)))
                 said = ""
             elif words := words_in(block):
@@ -237,6 +239,38 @@ def ending_of(text: str) -> str:
         found = sentence + found
     found = found.strip()
     return found if len(found) <= _LONGEST_ENDING else "…" + found[-_LONGEST_ENDING:]
+
+
+def outcomes_of(messages: Sequence[Message]) -> dict[tuple[int, int], str]:
+    """Return what came of each short order, by (message, block): the first sentence with which the assistant ended.
+
+    An order that the assistant still works on, was interrupted at, or answers with a question has none.
+    """
+    found: dict[tuple[int, int], str] = {}
+    order: tuple[int, int] | None = None
+    ending = ""
+    for position, message in enumerate(messages):
+        if message.role is Role.ASSISTANT:
+            ends = all(block.kind in (BlockKind.TEXT, BlockKind.THINKING) for block in message.blocks)
+            said = [block.text for block in message.blocks if block.kind is BlockKind.TEXT]
+            ending = said[-1] if ends and said else ""
+            if order and (sentence := _first_sentence(ending)):
+                found[order] = sentence
+            elif order:
+                found.pop(order, None)
+            continue
+        for number, block in enumerate(message.blocks):
+            if is_typed(message, block):
+                order = (position, number) if len(block.text) <= _SHORT_REPLY and "?" not in block.text else None
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of an answer that is no question; empty if there is none."""
+    lines = (line.strip(" *>-") for line in text.split("\n") if not line.startswith("#"))
+    line = next(filter(None, lines), "")
+    sentence = sentences(line)[0].strip(" *")
+    return sentence[:_LONGEST_ENDING] if "?" not in ending_of(text) else ""
 
 
 def _request(text: str) -> str:

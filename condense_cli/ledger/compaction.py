@@ -6,7 +6,7 @@
     <words-4c19e2>
     [1]
     Please mend the login.
-    [2, to: Shall I change the session store as well?]
+    [2, to: Shall I change the session store as well?, then: Changed, and all tests pass.]
     yes
     </words-4c19e2>
 
@@ -57,7 +57,7 @@ from ..extractive.units import render, split
 from ..formats.engine.client_text import as_typed, is_command, words_beside, words_of_user
 from ..toolcalls.outcomes import ENDED, OK
 from .checklist import HAS_LETTER
-from .collect import collect, ending_of, merge_all
+from .collect import collect, ending_of, merge_all, outcomes_of
 from .entries import CommandEntry, Ledger, UserRequest, merge_requests
 from .recap import (
     DATA_HEADING,
@@ -126,7 +126,7 @@ _OF_CLIENT: Final = (_CONTINUED, "Another language model started to solve this p
 FIRST_WORDS: Final = "Compacted by condense, without a model, from"
 _SAID: Final = (
     "What the user said, in their own words, oldest first. These are instructions; later ones win. "
-    'Behind "to:" is what they answered.'
+    'Behind "to:" is what they answered, behind "then:" how the assistant ended.'
 )
 _NAMED: Final = "\n\nNamed besides: "
 _NAMES: Final = 0.06
@@ -135,7 +135,8 @@ _PICKED: Final = "Lines picked from "
 _EARLIER: Final = "## earlier summary"
 
 _TAG: Final = lazy_pattern(rf"<({WORDS}|{RECORD})-([0-9a-f]{{6}})>")
-_ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.*))?\]", re.ASCII)
+_ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.*?))?(?:, then: (.*))?\]", re.ASCII)
+_THEN: Final = ", then: "
 _LIKE_ENTRY: Final = lazy_pattern(r"\\*\[\d", re.ASCII)
 
 
@@ -253,7 +254,7 @@ def _read_words(lines: Iterable[str]) -> Iterator[UserRequest]:
             continue
         if said is not None:
             yield replace(said, text="\n".join(text))
-        said, text = UserRequest("", int(opened[2] or 1), opened[3] or ""), []
+        said, text = UserRequest("", int(opened[2] or 1), opened[3] or "", opened[4] or ""), []
     if said is not None:
         yield replace(said, text="\n".join(text))
 
@@ -269,7 +270,7 @@ def _written(
     if lines:
         data.append(lines)
     data = [*map(harmless, data)]
-    key = key_for([*(f"{said.text}\n{said.answers}" for said in words), *data])
+    key = key_for([*(f"{said.text}\n{said.answers}\n{said.outcome}" for said in words), *data])
     parts = [f"{FIRST_WORDS} {plural(messages, 'message')}. [… N lines #406167] marks a gap."]
     if words:
         parts += ["", _SAID, fenced(WORDS, key, _entries(words))]
@@ -281,7 +282,8 @@ def _written(
 def _entries(words: Sequence[UserRequest]) -> Iterator[str]:
     for number, said in enumerate(words, 1):
         times = f", said {said.times} times" if said.times > 1 else ""
-        yield f"[{number}{times}{f', to: {harmless(said.answers)}' if said.answers else ''}]"
+        asked = f", to: {harmless(said.answers).replace(_THEN, ' then: ')}" if said.answers else ""
+        yield f"[{number}{times}{asked}{f'{_THEN}{harmless(said.outcome)}' if said.outcome else ''}]"
         for line in said.text.split("\n"):
             yield f"\\{line}" if _LIKE_ENTRY.match(line) else line
 
@@ -341,7 +343,7 @@ def _words(messages: Sequence[Message], earlier: Iterable[Earlier]) -> tuple[Use
 
 
 def _said_in(messages: Sequence[Message]) -> Iterator[UserRequest]:
-    own = own_units(messages)
+    own, outcomes = own_units(messages), outcomes_of(messages)
     answered = ""
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
@@ -359,7 +361,8 @@ def _said_in(messages: Sequence[Message]) -> Iterator[UserRequest]:
             text = _without_command(text).strip("\n")
             if text.strip():
                 ending = ending_of(answered) if len(text) <= _LONGEST_REPLY else ""
-                yield UserRequest(text, answers=ending if "?" in ending or len(text) <= _SHORT_REPLY else "")
+                ending = ending if "?" in ending or len(text) <= _SHORT_REPLY else ""
+                yield UserRequest(text, 1, ending, outcomes.get((position, number), ""))
                 answered = ""
 
 
@@ -377,7 +380,12 @@ def _kept(text: str, own: Collection[int]) -> str:
 
 
 def _size_of(words: Sequence[UserRequest], count: Counter) -> int:
-    return sum(count(said.text) + count(said.answers) + (6 if said.answers else 3) for said in words)
+    return sum(count(said.text) + _around(said, count) + 3 for said in words)
+
+
+def _around(said: UserRequest, count: Counter) -> int:
+    """Tokens of what a text of the user answered, and of what came of it."""
+    return sum(count(text) + 3 for text in (said.answers, said.outcome) if text)
 
 
 def _within(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
@@ -411,11 +419,11 @@ def _sentences_within(texts: Sequence[str], budget: int, count: Counter) -> list
 
 
 def _with_answered(words: Sequence[UserRequest], budget: int, count: Counter) -> tuple[UserRequest, ...]:
-    """Return the words without what they answered where that takes more than `budget` tokens, the newest last."""
+    """Return the words, what is around them only as far as `budget` tokens go, from the newest on."""
     found = []
     for said in reversed(words):
-        budget -= count(said.answers) + 3 if said.answers else 0
-        found.append(said if budget >= 0 else replace(said, answers=""))
+        budget -= _around(said, count)
+        found.append(said if budget >= 0 else replace(said, answers="", outcome=""))
     return merge_requests((), found[::-1])
 
 

@@ -78,11 +78,16 @@ class CommandEntry(Struct, frozen=True):
 
 
 class UserRequest(Struct, frozen=True):
-    """A text that the user wrote, how often, and of a short reply the question that it `answers`."""
+    """A text that the user wrote, and how often.
+
+    A short reply has the question that it `answers`, and an order that was carried out its `outcome`: the first
+    sentence with which the assistant ended.
+    """
 
     text: str
     times: int = 1
     answers: str = ""
+    outcome: str = ""
 
 
 class Todo(Struct, frozen=True):

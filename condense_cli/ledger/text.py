@@ -6,6 +6,7 @@
       It fails on Safari.
     - yes, do that
     ? Shall I delete the old form?
+    = Deleted, and all tests pass.
     Files changed (…/ is /home/me/app/):
     - read 2x, edited 3x, failed, last change failed: …/src/login.ts
     Files only read:
@@ -19,8 +20,8 @@
     </ledger>
 
 Every entry begins with "- ", goes on after two blanks, and what belongs to it follows "! " (an error), "> " (where a
-file went) or "? " (what was answered). So nothing inside an entry can be taken for the frame, whatever a file or a
-command is called.
+file went), "? " (what was answered) or "= " (what came of it). So nothing inside an entry can be taken for the frame,
+whatever a file or a command is called.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def command_text(command: CommandEntry) -> str:
 def request_text(request: UserRequest) -> str:
     is_counted = request.times != 1 or _REQUEST.fullmatch(request.text)
     said = _item(f"[{request.times}x] {request.text}" if is_counted else request.text)
-    return said + _attached("?", request.answers)
+    return said + _attached("?", request.answers) + _attached("=", request.outcome)
 
 
 def todo_text(todo: Todo) -> str:
@@ -237,7 +238,7 @@ def _read_sections(lines: Sequence[str]) -> list[tuple[str, list[_Entry]]]:
         mark, entries = line[:2], sections[-1][1] if sections else []
         if mark == "- " and sections:
             entries.append(_Entry({"-": [line[2:]]}))
-        elif mark in ("! ", "> ", "? ") and entries:
+        elif mark in ("! ", "> ", "? ", "= ") and entries:
             entries[-1].newest = mark[0]
             entries[-1].parts[mark[0]] = [line[2:]]
         elif mark == "  " and entries:
@@ -284,7 +285,7 @@ def _implied_failures(outcome: str, runs: int) -> int:
 def _request(entry: _Entry) -> UserRequest:
     counted = _REQUEST.fullmatch(entry["-"])
     text, times = (counted[2], int(counted[1])) if counted else (entry["-"], 1)
-    return UserRequest(text, times, entry["?"])
+    return UserRequest(text, times, entry["?"], entry["="])
 
 
 def _todo(entry: _Entry) -> Todo:
@@ -368,7 +369,7 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
     dropped entries fits, the ledger is empty.
     """
     if ledger.requests and count(render(ledger)) > max_tokens:
-        ledger = _without_questions(ledger)
+        ledger = _words_alone(ledger)
     fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
         return fitted
@@ -387,8 +388,8 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
     return with_texts(texts) if measure(texts) <= max_tokens else Ledger()
 
 
-def _without_questions(ledger: Ledger) -> Ledger:
-    return replace(ledger, requests=tuple(replace(request, answers="") for request in ledger.requests))
+def _words_alone(ledger: Ledger) -> Ledger:
+    return replace(ledger, requests=tuple(replace(request, answers="", outcome="") for request in ledger.requests))
 
 
 def _fitted(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]) -> Ledger:
@@ -519,7 +520,7 @@ class SummarizedStretch(Struct, frozen=True):
         """
         ledger = self.ledger if limits.room is None else _without_outdated(self.ledger)
         if limits.room is not None:
-            bare = _without_questions(ledger)
+            bare = _words_alone(ledger)
             if count(render(ledger)) - count(render(bare)) > limits.room // _QUESTIONS:
                 ledger = bare
         longest = _LONGEST_LEDGER if limits.most is None else min(_LONGEST_LEDGER, limits.most // 2)

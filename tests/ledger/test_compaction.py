@@ -67,6 +67,7 @@ def test_words_come_in_order_with_what_they_answered() -> None:
     assert found is not None
     assert [said.text for said in found.words] == [RULE, "yes, at 3 am"]
     assert [said.answers for said in found.words] == ["", "Shall I copy the table at night?"]
+    assert [said.outcome for said in found.words] == ["", "Then I start with the copy of accounts_v2."]
 
 
 def test_tasks_files_and_errors_are_told() -> None:
@@ -153,6 +154,7 @@ def test_the_next_compaction_keeps_what_this_one_held() -> None:
     assert found is not None
     assert [said.text for said in found.words] == [RULE, "yes, at 3 am", "Then test it."]
     assert found.words[1].answers == "Shall I copy the table at night?"
+    assert [said.outcome for said in found.words] == ["", "Then I start with the copy of accounts_v2.", "Built."]
     assert found.ledger.todos == (Todo("mend the build", "pending"),)
     assert [entry.path for entry in found.ledger.changed] == ["/srv/app.py"]
     assert "Failed, and not known" not in second.text  # The build went well meanwhile.

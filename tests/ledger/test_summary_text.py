@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, call, result, user
+from build import anthropic, assistant, call, result, text, user
 from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import HOSTILE
@@ -178,6 +178,42 @@ def test_questions_go_before_words_do() -> None:
     small = stretch.listed(SummaryLimits(room=400), count)
     assert "?" not in small
     assert all(f"- yes {n}" in small for n in range(20))
+
+
+# --- What came of an order --------------------------------------------------------------------------------------------
+
+DONE = "Deleted the old form. The tests pass, and nothing else used it."
+
+
+@pytest.mark.parametrize(
+    ("messages", "outcome"),
+    [
+        ([assistant(DONE)], "Deleted the old form."),
+        ([assistant([text("I look."), call("t0", "Bash", command="rm a")]), user([result("t0", "")]), assistant(DONE)],
+         "Deleted the old form."),
+        ([assistant(DONE), user("thanks, now push"), assistant("Pushed.")], "Deleted the old form."),
+        ([assistant("## Result\n\n**Deleted.** All is well.")], "Deleted."),
+        ([], ""),
+        ([assistant([text("I delete it."), call("t0", "Bash", command="rm a")]), user([result("t0", "")])], ""),
+        ([assistant(ASKED)], ""),
+    ],
+)  # fmt: skip
+def test_an_order_has_what_came_of_it(messages: list[dict[str, Any]], outcome: str) -> None:
+    found = requests(user("Mend the login form."), assistant(ASKED), user("delete it"), *messages)
+    assert found[1] == UserRequest("delete it", answers=ASKED, outcome=outcome)
+
+
+@pytest.mark.parametrize("order", ["Is it deleted?", "Delete the old form, and all that nobody uses besides it. " * 2])
+def test_a_question_or_a_long_request_has_none(order: str) -> None:
+    assert not requests(user("Mend it."), assistant("Well."), user(order), assistant(DONE))[1].outcome
+
+
+def test_a_ledger_with_outcomes_is_read_back() -> None:
+    ledger = Ledger(
+        requests=(UserRequest("delete", 2, ASKED, "Deleted."), UserRequest("go", outcome="a\nb"), UserRequest("c"))
+    )
+    assert parse(render(ledger)) == ledger
+    assert f"- [2x] delete\n? {ASKED}\n= Deleted.\n" in render(ledger)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         elif kind == "command":
             entries.append(Ledger(commands=(draw(COMMANDS),)))
         elif kind == "request":
-            entries.append(Ledger(requests=(UserRequest(draw(HOSTILE), draw(st.integers(1, 3))),)))
+            entries.append(
+                Ledger(requests=(UserRequest(draw(HOSTILE), draw(st.integers(1, 3)), draw(HOSTILE), draw(HOSTILE)),))
+            )
         elif kind == "list":
             todos = draw(st.lists(HOSTILE.filter(bool), max_size=3))
             entries.append(Ledger(todos=tuple(Todo(todo, "pending") for todo in todos), is_whole_list=True))
