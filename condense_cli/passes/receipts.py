@@ -40,6 +40,7 @@ class Kept(StrEnum):
     NOT_SMALLER = "no smaller when rewritten"
     NOT_AN_OBJECT = "its arguments are not a JSON object"
     SHORT_VALUES = "has no long value"
+    AT_WORK = "shows a file at work"
     NEWEST_STATE = "holds the newest to-do list"
     TARGET_REACHED = "the target was already reached"
     UNIQUE = "has no lines to refer to"

@@ -12,7 +12,8 @@ from condense_cli import Configuration, Live, loads
 from condense_cli.core.values import BlockKind
 from condense_cli.live.conversation import KEEP_READS
 from condense_cli.live.deciding import DecisionKind
-from condense_cli.live.freezing import FreezeSettings, _within, blocks_at_work, freeze, usual_configuration
+from condense_cli.live.freezing import FreezeSettings, _within, freeze, usual_configuration
+from condense_cli.toolcalls.files_at_work import blocks_at_work
 
 
 def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[str]:

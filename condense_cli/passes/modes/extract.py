@@ -75,14 +75,14 @@ def run_extract(step: Step) -> list[Receipt]:
     if not is_met and head and step.sheet.is_up_to_date:
         shortening.undo()
         is_met, summarized = _to_target(step, shortening, target, head)
-    for most_words in (_SHORT, 0):
+    for most_words in (None, _SHORT, 0):
         if is_met:
             break
         shortening.leave()
-        if is_left:
+        if is_left and most_words is not None:
             return shortening.receipts(Kept.OUT_OF_REACH)
-        shortening = Shortening(sheet, step, most_words=most_words)
-        head = head and replace(head, gives_up_words=not most_words)
+        shortening = Shortening(sheet, step, keeps_work=False, most_words=most_words)
+        head = head and replace(head, gives_up_words=most_words == 0)
         is_met, summarized = _to_target(step, shortening, target, head)
     return _but_for(summarized, shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH))
 
@@ -268,4 +268,6 @@ def _most_saved(sheet: Sheet, shortening: Shortening, head: HeadSummary | None) 
     places = (place for place in shortening.keys if place[0] not in summarized)
     blocks = (sheet.messages[position].blocks[number] for position, number in places)
     saved = sum(max(0, sheet.count.block(block) - _LEAST) for block in blocks)
-    return saved + sum(sheet.count.message(sheet.messages[position]) for position in summarized)
+    return (
+        saved + shortening.work_tokens + sum(sheet.count.message(sheet.messages[position]) for position in summarized)
+    )

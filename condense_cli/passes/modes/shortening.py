@@ -13,6 +13,7 @@ from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, JsonPath
 from ...core.values import BlockKind, ContentType, Text
+from ...toolcalls.files_at_work import texts_at_work
 from ...toolcalls.tools import arguments_of, is_emptied, string_values, with_values
 from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
@@ -28,10 +29,11 @@ class Shortening:
     """The texts of a sheet that a pass may shorten, by block; all other blocks stay anyhow.
 
     `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, those of texts in
-    which they have at most so many tokens.
+    which they have at most so many tokens. With `keeps_work`, texts that show files at work stay whole, as long as they
+    take little of the target.
     """
 
-    def __init__(self, sheet: Sheet, step: Step, *, most_words: int | None = None) -> None:
+    def __init__(self, sheet: Sheet, step: Step, *, keeps_work: bool = True, most_words: int | None = None) -> None:
         # With the extraction: only where something may be shortened.
         from ...extractive.answers import own_units
         from ...extractive.corrections import outdated_texts
@@ -70,9 +72,31 @@ class Shortening:
                     self._stay.append(kept(self._id, message, number, sheet.count.block(block), paths))
                 else:
                     self.keys[position, number] = [(position, number, path) for path in paths]
+        # Live, which does not settle, spares files at work in its own way.
+        self.work_tokens = self._keep_work() if keeps_work and step.settles else 0
+        """Tokens of texts that stay whole because they show files at work."""
         for place, block in self._over.items():
             sheet.put(*place, block)
         self._before = sheet.saved()
+
+    def _keep_work(self) -> int:
+        """Let texts that show files at work stay whole, the newest first, while they fit; return their tokens.
+
+        Without a target a few fit: a share of all tokens would be another one in the next run.
+        """
+        sheet, target, held = self._sheet, self._step.target, 0
+        most = _WORK_TOKENS if target is None else min(_FOR_WORK * target, target - _TIGHT * sheet.plain_tokens)
+        places = texts_at_work(sheet.messages, self._selected.end)
+        for place in places[:_WORKS] if target is None else places:
+            message = sheet.messages[place[0]]
+            tokens = sheet.count.block(message.blocks[place[1]])
+            fits = tokens <= most if target is None else held + tokens <= most
+            if self.keys.get(place) and place not in self._over and fits:
+                held += tokens
+                del self.keys[place]
+                self.held.add(place)
+                self._stay.append(kept(self._id, message, place[1], tokens, Kept.AT_WORK))
+        return held
 
     def _lines_to_keep(self, block: Block) -> tuple[int, ...] | None:
         """The units of a text with strings that must be kept; None where it stays whole for them, or has none."""
@@ -166,6 +190,15 @@ def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> 
     texts = split(block.text).texts if words else ()
     return count("\n".join(texts[unit] for unit in words))
 
+
+_FOR_WORK: Final = 0.1
+"""Share of the target that texts of files at work may take whole."""
+_TIGHT: Final = 0.45
+"""Targets of a smaller share of the tokens have no room for whole files."""
+
+_WORKS: Final = 4
+_WORK_TOKENS: Final = 4_000
+"""Without a target, so many texts of files at work stay whole, each with at most so many tokens."""
 
 _LINES: Final = "its lines stay that later work needs"
 
