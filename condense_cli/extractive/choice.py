@@ -98,7 +98,9 @@ class Candidates(Struct, dict=True):
     """All units to choose from: tokens, values and keys by unit. `headings` are the tokens of those above stretches.
 
     `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one. Units
-    that are `fixed` are chosen whatever the budget; of a line in pieces all are.
+    that are `fixed` are chosen whatever the budget; of a line in pieces all are. `sections` are the unit behind its
+    section by each that is a heading. `groups` are the units that come with one: all lines of a wrapped sentence, and
+    with the heading of a section of which nothing is chosen, its first lines.
     """
 
     tokens: array[int]
@@ -110,6 +112,8 @@ class Candidates(Struct, dict=True):
     fixed: Sequence[int] = ()
     lines: int = UNLIMITED
     headings: Sequence[int] = ()
+    sections: Mapping[int, int] = {}
+    groups: Mapping[int, Sequence[int]] = {}
 
     @cached_property
     def flat_keys(self) -> tuple[array[int], array[int]]:
@@ -123,21 +127,31 @@ SHARE: Final = 1_000
 """So many tokens, and such a part of the budget, are not worth looking for what fits into them."""
 
 
+_HOLE: Final = 0.001
+"""Value of a small gap less."""
+_MOST_FOR_HOLE: Final = 60
+"""Most tokens that a small gap less may cost, however little they are worth."""
+
+
 class Choice(Loops):
     """The units chosen so far: which are `kept`, and what they have `spent` in tokens, needed markers included.
 
     `covered` is at first what is said by what is not chosen from; choosing adds to it. Units of which a token is worth
     less than `least` are left, whatever is free. `density` is what the newest choice added per token; infinite before
-    the first.
+    the first. `margin` is what a token is worth in the end, if that is known: small gaps are closed that cost less than
+    they spoil.
     """
 
-    def __init__(self, candidates: Candidates, covered: Coverage, least: float = 0.0) -> None:
+    def __init__(
+        self, candidates: Candidates, covered: Coverage, least: float = 0.0, margin: float | None = None
+    ) -> None:
         self.all, self.covered = candidates, covered
+        most = candidates.marker + (min(_MOST_FOR_HOLE, int(_HOLE / margin)) if margin else 0)
         starts, keys = candidates.flat_keys
         said = covered.said, covered.gains, covered.weights
         super().__init__(
             candidates.tokens, candidates.values, starts, keys, said, _OF_FIRST, candidates.marker, candidates.pieces,
-            candidates.lines, least,
+            candidates.lines, least, most, candidates.sections, dict(candidates.groups),
         )  # fmt: skip
         self.begin(candidates.stretches, candidates.headings, candidates.fixed)
 

@@ -24,7 +24,7 @@ from .choice import UNSIGNED
 from .corrections import outdated_texts
 from .likelihood import Form, form_of
 from .parts import Key, Part, parts_of, restated_units
-from .units import Units, put_together, split
+from .units import WRAPPED, Units, first_lines, layout_of, put_together, sections_of, split, wrapped_of
 from .versions import SHORTEST_LINE, Shape, kinds_of, shape_of
 
 
@@ -32,8 +32,9 @@ class ReadText(Struct):
     """A text: the numbers of its units' lines, what is missing in it already, its facts, and its characters.
 
     `hash`, `has_final_break` and `listings` are those of its units. Once somebody has asked for them, `tokens` are
-    those of its units, and `pieces` the first unit of its line, and the one behind its last, by each unit that is a
-    piece of one.
+    those of its units, `pieces` the first unit of its line, and the one behind its last, by each unit that is a
+    piece of one, `sections` the unit behind its section by each that is a heading, and `groups` the units that come
+    with one: all lines of a wrapped sentence, and with a heading the first below it.
     """
 
     bodies: array[int]
@@ -45,12 +46,14 @@ class ReadText(Struct):
     listings: Sequence[Listing] | None
     tokens: array[int] | None = None
     pieces: Mapping[int, tuple[int, int]] = {}
+    sections: Mapping[int, int] | None = None
+    groups: Mapping[int, Sequence[int]] = {}
 
 
 class KnownLines:
-    """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts, and
-    `kinds` its kind; `tells` is 0 for lines that are too short to be a reason for anything. `names` are the facts
-    themselves, with their numbers.
+    """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts,
+    `kinds` its kind, and `layouts` its layout; `tells` is 0 for lines that are too short to be a reason for anything.
+    `names` are the facts themselves, with their numbers.
 
     Several states of one conversation may share what is known: what was read of one is not read again in the next.
     """
@@ -61,6 +64,7 @@ class KnownLines:
         self.names: dict[str, int] = defaultdict(count_up().__next__)
         self.facts: list[tuple[int, ...]] = []
         self.kinds = bytearray()
+        self.layouts = bytearray()
         self.tells = bytearray()
         self.restated: dict[tuple[bool, tuple[Text, ...]], Sequence[Sequence[int]]] = {}
         """By the texts that the assistant says, and whether people only talk, what it says again later of each."""
@@ -92,6 +96,18 @@ class KnownLines:
         bodies = [*map(self.lines.__getitem__, read.bodies)]
         return put_together(bodies, read.hash, read.listings, has_final_break=read.has_final_break)
 
+    def lay_out(self, read: ReadText) -> None:
+        """Work out the sections and the groups of a text, at the first use."""
+        if read.sections is not None:
+            return
+        layout = bytes(map(self.layouts.__getitem__, read.bodies))
+        read.sections = sections_of(layout)
+        is_wrapped = WRAPPED in layout and read.listings is not None
+        if read.sections or is_wrapped:
+            lines = [*map(self.lines.__getitem__, read.bodies)]
+            sentences = wrapped_of(layout, lines) if is_wrapped else {}
+            read.groups = sentences | first_lines(read.sections, lines, sentences, read.pieces)
+
     def forms(self) -> Sequence[Form]:
         """The forms of all facts, by their numbers."""
         for form in map(form_of, islice(self.names, len(self._forms), None)):
@@ -113,6 +129,7 @@ class KnownLines:
         numbers, names = self.numbers, self.names
         new = [*dict.fromkeys(body for body in bodies if body not in numbers)]
         self.kinds += bytes(kinds_of(new))
+        self.layouts += bytes(map(layout_of, new))
         self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
         self.lines += new
         for body in new:

@@ -120,6 +120,8 @@ class Priced:
         survey = self.survey
         tokens, values = array(UNSIGNED), array("d")
         pieces: dict[int, tuple[int, int]] = {}
+        sections: dict[int, int] = {}
+        groups: dict[int, Sequence[int]] = {}
         unit_keys: list[tuple[int, ...]] = []
         chosen: list[int] = []
         for key in keys:
@@ -130,7 +132,15 @@ class Priced:
             unit_keys += survey.keys[key]
             for unit, (start, stop) in costs.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-        return Candidates(tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts), headings)
+            text = survey.texts[key]
+            survey.known.lay_out(text)
+            for unit, stop in text.sections.items() if text.sections else ():
+                sections[offset + unit] = offset + stop
+            for unit, lines in text.groups.items():
+                groups[offset + unit] = [offset + line for line in lines]
+        return Candidates(
+            tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts), headings, sections, groups
+        )
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -256,7 +266,9 @@ class SharedBudget:
         fixed: Mapping[Key, Sequence[int]] | None = None,
         least_saved: int = 0,
         unsaid: Set[Key] = frozenset(),
+        margin: float | None = None,
     ) -> None:
+        self._margin = margin
         self._survey = survey = priced.survey
         self._priced, self._sections, self._fixed = priced, sections, fixed
         placed = sorted(set(keys))
@@ -319,7 +331,7 @@ class SharedBudget:
             self._candidates = self._priced.candidates(
                 self._keys, self._stretches, self._gap, self._fixed, self._sections.headings if self._sections else ()
             )
-        return Choice(self._candidates, self._said.copy(), least)
+        return Choice(self._candidates, self._said.copy(), least, least or self._margin)
 
     def _read(self, choice: Choice) -> Shortened:
         """Return the chosen texts, and their tokens."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from operator import add
 from types import MappingProxyType
@@ -53,11 +53,106 @@ def sentences(line: str) -> list[str]:
     return [*found, line[start:]]
 
 
+WRAPPED: Final = 7
+_HEADING: Final = lazy_pattern(r"#{1,6}(?= +\S)")
+_PROSE: Final = lazy_pattern(r"\s*[A-Za-z(\"'`*_][^{}<>;=|\t]*$")
+_WIDTHS: Final = range(40, 131)
+_CLOSED: Final = lazy_pattern(r"[.!?…:。！？][\"'”’»)\]*_`]{0,4}\s*$")
+_MOST_WRAPPED: Final = 6
+"""A sentence of more lines is taken in parts."""
+
+
+def layout_of(line: str) -> int:
+    """Return the level of a heading in Markdown, `WRAPPED` for a line that may be wrapped prose, else 0."""
+    if line.startswith("#") and (heading := _HEADING.match(line)):
+        return heading.end()
+    return WRAPPED if len(line) in _WIDTHS and line.count(" ") > 4 and _PROSE.match(line) else 0
+
+
+def sections_of(layout: bytes) -> dict[int, int]:
+    """Return the unit behind its section by each heading, from the layout of all units of a text.
+
+    A text without a heading below the first level has none: `# ...` alone is a comment in most files.
+    """
+    if not any(level in layout for level in range(2, WRAPPED)):
+        return {}
+    found: dict[int, int] = {}
+    behind = [len(layout)] * WRAPPED  # By level: where a section of it would end.
+    for unit in range(len(layout) - 1, -1, -1):
+        if 0 < (level := layout[unit]) < WRAPPED:
+            found[unit] = behind[level]
+            behind[level:] = [unit] * (WRAPPED - level)
+    return found
+
+
+def wrapped_of(layout: bytes, lines: Sequence[str]) -> dict[int, Sequence[int]]:
+    """Return all lines of its sentence by each line of prose that is wrapped.
+
+    A line is wrapped where the next word had no room in it.
+    """
+    found: dict[int, Sequence[int]] = {}
+    stop = 0
+    while (start := layout.find(WRAPPED, stop)) >= 0:
+        stop = start + 1
+        while stop < len(layout) and layout[stop] == WRAPPED:
+            stop += 1
+        width = max(map(len, lines[start:stop]))
+        first = start
+        for unit in range(start, stop):
+            behind = unit + 1
+            if behind - first < _MOST_WRAPPED and _goes_on(lines[unit], lines[behind : behind + 1], width):
+                if behind < stop:
+                    continue
+                behind += 1  # The short end of a sentence.
+            if behind - first > 1:
+                found.update(dict.fromkeys(range(first, behind), range(first, behind)))
+            first = behind
+    return found
+
+
+def first_lines(
+    sections: Mapping[int, int],
+    lines: Sequence[str],
+    sentences: Mapping[int, Sequence[int]],
+    pieces: Collection[int],
+) -> dict[int, Sequence[int]]:
+    """Return each heading with the first line below it, or its whole sentence; without one that is taken in pieces."""
+    found: dict[int, Sequence[int]] = {}
+    for title, stop in sections.items():
+        below = (unit for unit in range(title + 1, stop) if unit not in sections and lines[unit].strip())
+        first = next(below, None)
+        if first is not None and first not in pieces:
+            found[title] = [title, *sentences.get(first, (first,))]
+    return found
+
+
+def _goes_on(line: str, following: Sequence[str], width: int) -> bool:
+    """Tell whether a sentence goes on in the following line, if any: its first word had no room in this one."""
+    word = following[0].split(None, 1)[:1] if following else []
+    return bool(word) and word[0][0].islower() and len(line) + 1 + len(word[0]) > width and not _CLOSED.search(line)
+
+
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
 
 _PIECE: Final = lazy_pattern(r".{100,200}?(?:(?<=[\s,;:})\]>])|(?=[\s\"'({\[<]))|.{1,200}", re.DOTALL)
 """A piece of a long line: it ends at a blank or after punctuation where there is one."""
+
+_RECORD: Final = 2_000
+"""A record of JSON with more characters is taken in pieces: it may be all that a tool answered."""
+
+_FEW_BLANKS: Final = 1 / 16
+_MANY_SIGNS: Final = 1 / 8
+_SIGNS: Final = lazy_pattern(r"[{}()\[\]<>;:,=\"']")
+
+
+def _is_minified(line: str) -> bool:
+    """Tell whether a line is code without blanks, or a record, of which a piece is of no use."""
+    if line.lstrip().startswith(("{", "[", '"')) and len(line) > _RECORD:
+        return False
+    few = line.count(" ") + line.count("\t") <= _FEW_BLANKS * len(line)
+    return few and len(_SIGNS.findall(line)) >= _MANY_SIGNS * len(line)
+
 
 _LISTED: Final = frozenset("→\t")
 """What ends the numbers of most tools that show a file, and of `cat -n`. Those that end otherwise may be times, or what
@@ -158,12 +253,8 @@ def _taken_apart(
             # Characters alone are missing inside a line, whose two ends go together.
             is_continued = not gap.lines and before == Gap(digest) and bool(texts)
             continue
-        if len(line) <= LONG_LINE:
-            parts = [line]
-            units.append(bodies[number])
-        else:
-            parts = list(pieces(line))
-            units += parts
+        parts = list(pieces(line))
+        units += parts if len(parts) > 1 else [bodies[number]]
         starts += [starts[-1] if is_continued else len(texts)] * len(parts)
         texts += parts
         is_continued = False
@@ -184,8 +275,7 @@ def _sentences_of(
             continue
         if line.lstrip().startswith("```"):
             is_code = not is_code
-        parts = [line] if is_code else sentences(line)
-        parts = [piece for part in parts for piece in ([part] if len(part) <= LONG_LINE else pieces(part))]
+        parts = [piece for part in ([line] if is_code else sentences(line)) for piece in pieces(part)]
         go_on.update(range(len(texts) + 1, len(texts) + len(parts)))
         texts += parts
     return texts, texts, gaps, go_on
@@ -200,7 +290,18 @@ def _stops(starts: Sequence[int]) -> list[int]:
 
 
 def pieces(line: str) -> Iterator[str]:
-    """The line in pieces; none begins with a character that belongs to the one before it."""
+    """The line in pieces, of prose its sentences; none begins with a character that belongs to the one before it."""
+    if len(line) <= LONG_LINE or _is_minified(line):
+        yield line
+        return
+    for sentence in sentences(line):
+        if len(sentence) <= LONG_LINE:
+            yield sentence
+        else:
+            yield from _pieces(sentence)
+
+
+def _pieces(line: str) -> Iterator[str]:
     start = 0
     while start < len(line):
         match = _PIECE.match(line, start)

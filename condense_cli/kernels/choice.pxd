@@ -27,19 +27,19 @@ cdef class Loops:
     cdef const double[::1] values, weights, shares
     cdef unsigned int[::1] said, stretch_of, order, queue
     cdef double[::1] gains, ratios, best_values, best_ratios
-    cdef int64_t heard, marker, lines, size, queued
+    cdef int64_t heard, marker, lines, most, size, queued
     cdef double least
     cdef public bytearray kept
     cdef public int64_t spent
     cdef public double density
-    cdef unsigned char[::1] marks, left, closed, beside
-    cdef int[::1] costs, firsts, behinds
-    cdef bint has_pieces
+    cdef unsigned char[::1] marks, left, closed, beside, grouped
+    cdef int[::1] costs, firsts, behinds, above, stops
+    cdef bint has_pieces, has_groups
     cdef list taken, too_large, openings
     cdef WaitingUnits again
     cdef int64_t[::1] best_costs, best_units, first, begins, ends
     cdef object headings
-    cdef dict under, titles
+    cdef dict under, titles, groups
 
     @cython.locals(unit=int64_t)
     cdef void bound(self, int64_t number, int64_t start, int64_t stop, gaps) except *
@@ -56,15 +56,20 @@ cdef class Loops:
     cdef void say(self, int64_t unit, int64_t times) except *
     @cython.locals(value=double, at=int64_t, stop=int64_t)
     cdef double value(self, int64_t unit) noexcept
+    @cython.locals(value=double, unit=int64_t)
+    cdef double value_of(self, list added)
     @cython.locals(value=double, cost=int64_t, added=list)
     cdef double ratio(self, int64_t unit)
     cdef list with_ends(self, int64_t unit)
+    @cython.locals(other=int64_t)
+    cdef list group(self, int64_t unit)
     @cython.locals(cost=int64_t, before=int64_t, unit=int64_t)
     cdef int64_t cost(self, list added) except? -1
     @cython.locals(number=int64_t, unit=int64_t)
     cdef void take(self, list added, int64_t cost) except *
     @cython.locals(unit=int64_t, piece=int64_t, beside=int64_t)
     cdef void push_cheaper(self, list added, int64_t first, int64_t last) except *
+    cdef void push_headings(self, int64_t unit) except *
     @cython.locals(ratio=double)
     cdef void push_worth(self, int64_t unit) except *
     @cython.locals(other=int64_t)

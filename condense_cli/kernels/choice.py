@@ -109,6 +109,7 @@ class Loops:
 
     `said`, `gains` and `weights` are the arrays of what is covered; choosing adds to them. Units of which a token is
     worth less than `least` are left, whatever is free. `shares` are what a first mention is worth, a second, and so on.
+    A gap of a few units is closed where they take at most `most` tokens.
     `stretches` have `start`, `stop`, `gaps` and `opening`, an opening `tokens`, `heading` and `is_title`.
     """
 
@@ -124,11 +125,14 @@ class Loops:
         pieces: Mapping[int, tuple[int, int]],
         lines: int,
         least: float,
+        most: int,
+        sections: Mapping[int, int],
+        groups: dict[int, Sequence[int]],
     ) -> None:
         self.tokens, self.values, self.starts, self.keys = tokens, values, starts, keys
         self.said, self.gains, self.weights = covered
         self.shares, self.heard = shares, len(shares)
-        self.marker, self.lines, self.least = marker, lines, least
+        self.marker, self.lines, self.least, self.most = marker, lines, least, most
         self.size = size = len(tokens)
         self.kept = self.marks = bytearray(size)
         self.spent = 0
@@ -142,6 +146,16 @@ class Loops:
         for unit, (start, stop) in pieces.items():
             self.firsts[unit] = start
             self.behinds[unit] = stop
+        self.has_groups, self.groups, self.grouped = bool(groups), groups, bytearray(size if groups else 0)
+        for unit in groups:
+            self.grouped[unit] = 1
+        # By unit: the heading of the section that it is in; by heading: the unit behind its section.
+        none = array("i", (-1,)) * (size if groups else 0)
+        self.above, self.stops = none, none[:]
+        for title in sorted(sections) if groups else ():
+            self.stops[title] = sections[title]
+            for unit in range(title + 1, sections[title]):
+                self.above[unit] = title
         self.taken: list[tuple[Sequence[int], int]] = []
         self.too_large: list[int] = []
         self.again = WaitingUnits()
@@ -265,6 +279,10 @@ class Loops:
             if self.has_pieces and self.firsts[unit] >= 0:
                 added = self.with_ends(unit)
                 cost = self.cost(added)
+            elif self.has_groups and self.grouped[unit]:
+                added = self.group(unit)
+                cost = self.cost(added)
+                value = self.value_of(added)
             else:
                 added = [unit]
                 cost = self.costs[unit] + self.first[self.stretch_of[unit]]
@@ -317,6 +335,13 @@ class Loops:
             value += self.gains[self.keys[at]]
         return value
 
+    def value_of(self, added: Sequence[int]) -> float:
+        """Return the value that units add, each for itself."""
+        value = 0.0
+        for unit in added:
+            value += self.value(unit)
+        return value
+
     def ratio(self, unit: int) -> float:
         """Return the value that the unit adds per token."""
         value = self.value(unit)
@@ -325,6 +350,10 @@ class Loops:
         if self.has_pieces and self.firsts[unit] >= 0:
             added = self.with_ends(unit)
             cost = self.cost(added) if added else 1
+        elif self.has_groups and self.grouped[unit]:
+            added = self.group(unit)
+            cost = self.cost(added) if added else 1
+            value = self.value_of(added)
         else:  # As `cost` has it, without the way there: this is asked most of all.
             cost = self.costs[unit] + self.first[self.stretch_of[unit]]
         return value / cost if cost > 1 else value
@@ -332,6 +361,15 @@ class Loops:
     def with_ends(self, unit: int) -> list[int]:
         """Return the unit of a line in pieces with the line's two ends, in order, without those that are chosen."""
         return sorted({end for end in (self.firsts[unit], unit, self.behinds[unit] - 1) if not self.marks[end]})
+
+    def group(self, unit: int) -> list[int]:
+        """Return the unit with those that come with it, in order, without those that are chosen.
+
+        Nothing has to come with a heading if something of its section is chosen.
+        """
+        if self.stops[unit] >= 0 and self.kept.find(1, unit + 1, self.stops[unit]) >= 0:
+            return [unit]
+        return [other for other in self.groups[unit] if not self.marks[other]]
 
     def cost(self, added: Sequence[int]) -> int:
         """Return the tokens of units of one stretch, in order, and of the markers that come and go with them."""
@@ -362,7 +400,7 @@ class Loops:
         self.push_cheaper(added, added[0], added[len(added) - 1])
 
     def push_cheaper(self, added: Sequence[int], first: int, last: int) -> None:
-        """Let the units wait beside those just chosen, and all pieces of a line of which an end costs less."""
+        """Let the units wait that cost less now: those beside the ones just chosen, pieces of a line, headings."""
         if self.has_pieces:
             for unit in (first, last):
                 if self.firsts[unit] >= 0 and (self.firsts[unit] in added or self.behinds[unit] - 1 in added):
@@ -378,6 +416,23 @@ class Loops:
                         self.push_worth(piece)
                 else:
                     self.push_worth(beside)
+        if self.has_groups:
+            for unit in range(first + 1, last):  # Between a heading and the first line below it.
+                self.push_worth(unit)
+            self.push_headings(first)
+            for beside in (first - 1, last + 1):
+                if 0 <= beside < self.size:
+                    self.push_headings(beside)
+                    if self.grouped[beside]:
+                        for unit in self.groups[beside]:
+                            self.push_worth(unit)
+
+    def push_headings(self, unit: int) -> None:
+        """Let the headings wait of the sections that a unit is in."""
+        unit = self.above[unit]
+        while unit >= 0:
+            self.push_worth(unit)
+            unit = self.above[unit]
 
     def push_worth(self, unit: int) -> None:
         if not self.marks[unit]:
@@ -488,12 +543,12 @@ class Loops:
 
     def close_gaps(self, end: int, budget: int) -> None:
         """Close small gaps beside one that was chosen."""
-        most = self.marker
+        most = self.most
         is_in_row = False
         last = self.starts[end + 1]
         if last > self.starts[end] and self.keys[last - 1] >= self.lines:
             is_in_row = self.is_in_row(end)
-            most *= _BESIDE_ROWS if is_in_row else _BESIDE_LINES
+            most = max(most, self.marker * (_BESIDE_ROWS if is_in_row else _BESIDE_LINES))
         # Mostly the next unit alone is too large for that, or is chosen.
         if not self.left[end] and not self.marks[end - 1] and self.tokens[end - 1] <= most:
             self.close_gap(end, -1, min(most, budget - self.spent + self.marker))

@@ -39,16 +39,24 @@ HEADINGS = (12, 40)
 
 @st.composite
 def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
-    """A few short texts, some with lines in pieces, some with lines missing already, some under headings."""
+    """A few short texts, some with lines in pieces, or missing already, some with sections, some under headings."""
     stretches: list[Stretch] = []
     titles: set[int] = set()
     pieces: dict[int, tuple[int, int]] = {}
+    sections: dict[int, int] = {}
+    groups: dict[int, Sequence[int]] = {}
     start = 0
     for _ in range(draw(st.integers(1, 4))):
         size = draw(st.integers(1, 9))
         gaps = draw(st.frozensets(st.integers(0, size), max_size=2))
         if size > 5 and draw(st.booleans()):
             pieces |= dict.fromkeys(range(start + 1, start + 5), (start + 1, start + 5))
+        elif size > 3 and not gaps and draw(st.booleans()):
+            groups |= dict.fromkeys(range(start + 1, start + 4), range(start + 1, start + 4))
+        elif size > 2 and draw(st.booleans()):
+            second, stop = start + draw(st.integers(1, size - 1)), start + size
+            sections |= {start: draw(st.sampled_from([second, stop])), second: stop}
+            groups |= {title: [title, end - 1] for title, end in sections.items() if start <= title < end - 1}
         opening = None
         if may_vanish and draw(st.booleans()):
             heading = draw(st.none() | st.integers(0, len(HEADINGS) - 1))
@@ -63,7 +71,9 @@ def candidates(draw: st.DrawFn, *, may_vanish: bool = True) -> Candidates:
     keys = draw(
         st.lists(st.lists(st.integers(0, 5), max_size=3, unique=True).map(tuple), min_size=start, max_size=start)
     )
-    return Candidates(tokens, values, keys, stretches, MARKER, pieces, headings=HEADINGS)
+    return Candidates(
+        tokens, values, keys, stretches, MARKER, pieces, headings=HEADINGS, sections=sections, groups=groups
+    )
 
 
 weights = st.lists(st.sampled_from([0.1, 0.5, 2.0]), min_size=6, max_size=6)
@@ -93,14 +103,21 @@ def cost_of(found: Candidates, kept: bytearray) -> int:
 
 def added(found: Candidates, choice: Choice, unit: int) -> tuple[float, int]:
     """What a unit adds now and what it costs, worked out from what is kept alone."""
-    line = found.pieces.get(unit)
+    line, group = found.pieces.get(unit), found.groups.get(unit, (unit,))
+    if unit in found.sections and any(choice.kept[unit + 1 : found.sections[unit]]):
+        group = (unit,)
     kept = choice.kept.copy()
-    for one in (line[0], unit, line[1] - 1) if line else (unit,):
+    for one in (line[0], unit, line[1] - 1) if line else group:
         kept[one] = 1
     shares = (1.0, AGAIN, AGAIN**2, 0.0)
-    value = found.values[unit] + sum(
-        choice.covered.weights[key] * shares[min(choice.covered.said[key], 3)] for key in found.keys[unit]
-    )
+
+    def own(one: int) -> float:
+        return found.values[one] + sum(
+            choice.covered.weights[key] * shares[min(choice.covered.said[key], 3)] for key in found.keys[one]
+        )
+
+    # Nothing is chosen for what comes with it alone: that is there to be chosen for itself.
+    value = sum(own(one) for one in ((unit,) if line else group) if not choice.kept[one]) if own(unit) > 0 else 0.0
     return value, cost_of(found, kept) - cost_of(found, choice.kept)
 
 
@@ -453,15 +470,6 @@ def test_a_text_is_opened_for_its_best_lines_however_many_longer_ones_it_has() -
     opening = Opening(OPENING)
     found = Candidates(tokens, values, [()] * 34, [Stretch(0, 34, opening=opening)], MARKER)
     assert filled(found, None, least=0.02) == [0] * 33 + [1]
-
-
-def test_what_an_open_text_adds_is_told_without_what_opened_it() -> None:
-    """Its second line is worth twice as much as the line of the other text, and one of both fits."""
-    tokens = array(UNSIGNED, [5, 99, 5, 99, 99, 5, 99])
-    values = array("d", [9.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.0])
-    stretches = [Stretch(0, 4, opening=Opening(OPENING, heading=1)), Stretch(4, 7)]
-    found = Candidates(tokens, values, [()] * 7, stretches, MARKER, headings=HEADINGS)
-    assert filled(found, 87) == [1, 0, 1, 0, 0, 0, 0]
 
 
 def test_all_lines_of_a_text_come_up_once_it_is_open() -> None:

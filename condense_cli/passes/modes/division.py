@@ -99,7 +99,7 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
     short = [one for one in exchanges if sum(map(of_block.__getitem__, one.blocks)) < least]
     if exchanges[-1] not in short and len(every.thinking) > len(sheet.old_thinking(short[-1].caller if short else 0)):
         short.append(exchanges[-1])
-    return noted(sheet, shortening, priced, short, target, end)
+    return noted(sheet, shortening, priced, short, target, end, density)
 
 
 def noted(
@@ -109,6 +109,7 @@ def noted(
     exchanges: Sequence[Exchange] | None,
     target: int,
     end: int,
+    margin: float | None = None,
 ) -> Division:
     """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place.
 
@@ -124,5 +125,5 @@ def noted(
     free = sum(blocks.values()) + sum(count(survey.parts[key].content) for key in placed)
     free += sum(count.block(messages[position].blocks[number]) for position, number in old)
     sections = Sections(survey, [run.blocks for run in runs], are_notes=True) if runs else None
-    shared = SharedBudget(priced, placed, sections, shortening.fixed if shortening else None)
+    shared = SharedBudget(priced, placed, sections, shortening.fixed if shortening else None, margin=margin)
     return Division(shared, target - (sheet.plain_tokens - free) - frame(runs), notes=runs, thinking=old)
