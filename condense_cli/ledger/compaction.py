@@ -135,8 +135,8 @@ _PICKED: Final = "Lines picked from "
 _EARLIER: Final = "## earlier summary"
 
 _TAG: Final = lazy_pattern(rf"<({WORDS}|{RECORD})-([0-9a-f]{{6}})>")
-_ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(?:, to: (.*?))?(?:, then: (.*))?\]", re.ASCII)
-_THEN: Final = ", then: "
+_ENTRY: Final = lazy_pattern(r"\[(\d{1,6})(?:, said (\d{1,6}) times)?(|, (?:to|then): .*)\]", re.ASCII)
+_TO, _THEN = ", to: ", ", then: "
 _LIKE_ENTRY: Final = lazy_pattern(r"\\*\[\d", re.ASCII)
 
 
@@ -254,7 +254,8 @@ def _read_words(lines: Iterable[str]) -> Iterator[UserRequest]:
             continue
         if said is not None:
             yield replace(said, text="\n".join(text))
-        said, text = UserRequest("", int(opened[2] or 1), opened[3] or "", opened[4] or ""), []
+        asked, _, outcome = opened[3].partition(_THEN)
+        said, text = UserRequest("", int(opened[2] or 1), asked.removeprefix(_TO), outcome), []
     if said is not None:
         yield replace(said, text="\n".join(text))
 
@@ -282,7 +283,7 @@ def _written(
 def _entries(words: Sequence[UserRequest]) -> Iterator[str]:
     for number, said in enumerate(words, 1):
         times = f", said {said.times} times" if said.times > 1 else ""
-        asked = f", to: {harmless(said.answers).replace(_THEN, ' then: ')}" if said.answers else ""
+        asked = f"{_TO}{harmless(said.answers).replace(_THEN, ' then: ')}" if said.answers else ""
         yield f"[{number}{times}{asked}{f'{_THEN}{harmless(said.outcome)}' if said.outcome else ''}]"
         for line in said.text.split("\n"):
             yield f"\\{line}" if _LIKE_ENTRY.match(line) else line

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from pathlib import PurePosixPath
 from typing import Final
 
 from msgspec import Struct
@@ -121,7 +120,7 @@ def _deed(call: Block) -> tuple[_How, tuple[str, ...]] | None:
 
 def _name(path: str) -> str:
     """Return the file name alone: calls and patches may use different relative paths for one file."""
-    return PurePosixPath(path.replace("\\", "/")).name
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def texts_at_work(messages: Sequence[Message], end: int) -> list[tuple[int, int]]:
