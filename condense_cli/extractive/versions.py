@@ -243,7 +243,7 @@ def _replaced_first(parts: Iterable[Part], deeds: dict[int, _Deed]) -> list[Part
 
 def _deed(call: Block) -> _Deed:
     writes, reads = tools.writes_a_file(call), tools.reads_a_file(call)
-    if not (writes or reads or tools.prints_a_file(call)):
+    if not (writes or reads or tools.printing_commands(call)):
         return _Deed()
     return _Deed(
         tools.path_argument(call) or tools.main_argument(call),

@@ -49,6 +49,21 @@ def test_a_line_that_an_edit_puts_back_is_known_whichever_argument_comes_first()
     assert of_file == dict.fromkeys(texts[-1].split("\n"), Shown.EDITED)
 
 
+@pytest.mark.parametrize(
+    ("command", "is_file"),
+    [
+        ("cat a.py", True),
+        ("echo '--- a.py'; cat a.py", True),
+        ("cd src && ls && sed -n 1,9p a.py", True),
+        ("ls", False),
+    ],
+)
+def test_what_a_command_prints_of_a_file_may_be_edited(command: str, *, is_file: bool) -> None:
+    turns = [assistant([call("t", "Bash", command=command)]), user([result("t", "def total(items):\n    return 1")])]
+    lines = Survey(anthropic(user("Sum."), *turns, assistant("I see.")).messages, Counter()).lines
+    assert ("def total(items):" in lines) is is_file
+
+
 RATES = "\n".join(f"    total_{n} = rate_of(order_{n}, discount={n * 37}, region='r{n}')" for n in range(12))
 LOG = "\n".join(f"request=/api/v{k}/items/{k * 31} status=200 took={k * 7}ms" for k in range(40))
 SAYS_NO = "String to replace not found in file."

@@ -81,9 +81,7 @@ def test_real_ledgers_merge_and_are_read_back(path: Any) -> None:
             cut = cut_before(messages, cut - 1)
         # What came of the last order is in the other part.
         merged = merge(collect(messages[:cut]), collect(messages[cut:]))
-        assert _without_outcomes(merged) == _without_outcomes(
-            whole
-        )
+        assert _without_outcomes(merged) == _without_outcomes(whole)
 
 
 def _without_outcomes(ledger: Ledger) -> Ledger:
