@@ -56,7 +56,10 @@ def _of_claude_code() -> Iterator[Json]:
     """The records of sessions, each of which goes on where the one before it ended."""
     last: str | None = None
     for number, path in _sessions("claude-code"):
-        records = [msgspec.json.decode(line) for line in path.read_bytes().splitlines() if line.strip()]
+        data = path.read_bytes()
+        for prefix in (b'"msg_', b'"toolu_'):  # A session comes more than once, and no two calls may have one id.
+            data = data.replace(prefix, b"%s%04x_" % (prefix, number))
+        records = [msgspec.json.decode(line) for line in data.splitlines() if line.strip()]
         for record in records:
             for link in _LINKS:
                 if isinstance(record.get(link), str):
