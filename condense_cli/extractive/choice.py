@@ -55,13 +55,6 @@ class Coverage:
             said[key] = times = said[key] + 1
             gains[key] = weights[key] * _OF_FIRST[times] if times < _HEARD else 0.0
 
-    def take_back(self, keys: Sequence[int]) -> None:
-        """Say no longer what a unit said."""
-        said, gains, weights = self.said, self.gains, self.weights
-        for key in keys:
-            said[key] = times = said[key] - 1
-            gains[key] = weights[key] * _OF_FIRST[times] if times < _HEARD else 0.0
-
 
 UNLIMITED: Final = 1 << 60
 

@@ -256,6 +256,7 @@ class SharedBudget:
     `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
     one text. `tokens` is what all of them take whole. Units that are `fixed` stay whatever the budget. A gap is taken
     to cost `least_saved` tokens more than its marker. What `unsaid` parts say counts for nothing: it may go as well.
+    `margin` is what a token is worth in the end, if that is known.
     """
 
     def __init__(
@@ -268,9 +269,8 @@ class SharedBudget:
         unsaid: Set[Key] = frozenset(),
         margin: float | None = None,
     ) -> None:
-        self._margin = margin
         self._survey = survey = priced.survey
-        self._priced, self._sections, self._fixed = priced, sections, fixed
+        self._priced, self._sections, self._fixed, self._margin = priced, sections, fixed, margin
         placed = sorted(set(keys))
         tokens = {key: survey.count(survey.parts[key].content) for key in placed}
         marker = marker_tokens(survey) + least_saved

@@ -32,8 +32,8 @@ cdef class Loops:
     cdef public bytearray kept
     cdef public int64_t spent
     cdef public double density
-    cdef unsigned char[::1] marks, left, closed, beside, grouped
-    cdef int[::1] costs, firsts, behinds, above, stops
+    cdef unsigned char[::1] marks, left, closed, beside, grouped, begun
+    cdef int[::1] costs, firsts, behinds, above
     cdef bint has_pieces, has_groups
     cdef list taken, too_large, openings
     cdef WaitingUnits again
@@ -69,7 +69,8 @@ cdef class Loops:
     cdef void take(self, list added, int64_t cost) except *
     @cython.locals(unit=int64_t, piece=int64_t, beside=int64_t)
     cdef void push_cheaper(self, list added, int64_t first, int64_t last) except *
-    cdef void push_headings(self, int64_t unit) except *
+    @cython.locals(unit=int64_t, title=int64_t, beside=int64_t)
+    cdef void push_of_groups(self, list added, int64_t first, int64_t last) except *
     @cython.locals(ratio=double)
     cdef void push_worth(self, int64_t unit) except *
     @cython.locals(other=int64_t)

@@ -17,16 +17,14 @@ IS_COMPILED = not __file__.endswith(".py")
 _TOGETHER = 32
 """So many units of a text are looked at when it may be opened."""
 _SMALL_GAP = 4
-_BESIDE_LINES = 2
-_BESIDE_ROWS = 4
+_BESIDE_LINES, _BESIDE_ROWS = 2, 4
 _ROW = 5
 """Gaps of so many units are closed where they cost no more than a marker. Edits take lines in a row, so with a budget
 it may be more beside a line that one may have to match: so many markers, and so many where so many are in a row."""
 _CLOSING = 3
 """A unit behind a row that says nothing, as a bracket does, comes with it where it takes no more tokens: edits end on
 such lines."""
-_SAME = 0.999
-_SAME_TEXT = 0.98
+_SAME, _SAME_TEXT = 0.999, 0.98
 """A unit whose value shrank by less than this is taken as it comes, and so is the best of a closed text."""
 _EDGE, _MISSING_BEFORE, _MISSING_BEHIND = 1, 2, 4
 """What is at the left of a unit: the beginning of its stretch; lines that are missing there already; such at the end
@@ -149,11 +147,10 @@ class Loops:
         self.has_groups, self.groups, self.grouped = bool(groups), groups, bytearray(size if groups else 0)
         for unit in groups:
             self.grouped[unit] = 1
-        # By unit: the heading of the section that it is in; by heading: the unit behind its section.
-        none = array("i", (-1,)) * (size if groups else 0)
-        self.above, self.stops = none, none[:]
+        # By unit: the heading of the section that it is in; by heading: whether something of its section was chosen.
+        self.above = array("i", (-1,)) * (size if groups else 0)
+        self.begun = bytearray(size if groups else 0)
         for title in sorted(sections) if groups else ():
-            self.stops[title] = sections[title]
             for unit in range(title + 1, sections[title]):
                 self.above[unit] = title
         self.taken: list[tuple[Sequence[int], int]] = []
@@ -367,7 +364,7 @@ class Loops:
 
         Nothing has to come with a heading if something of its section is chosen.
         """
-        if self.stops[unit] >= 0 and self.kept.find(1, unit + 1, self.stops[unit]) >= 0:
+        if self.begun[unit]:
             return [unit]
         return [other for other in self.groups[unit] if not self.marks[other]]
 
@@ -417,22 +414,27 @@ class Loops:
                 else:
                     self.push_worth(beside)
         if self.has_groups:
-            for unit in range(first + 1, last):  # Between a heading and the first line below it.
-                self.push_worth(unit)
-            self.push_headings(first)
-            for beside in (first - 1, last + 1):
-                if 0 <= beside < self.size:
-                    self.push_headings(beside)
-                    if self.grouped[beside]:
-                        for unit in self.groups[beside]:
-                            self.push_worth(unit)
+            self.push_of_groups(added, first, last)
 
-    def push_headings(self, unit: int) -> None:
-        """Let the headings wait of the sections that a unit is in."""
-        unit = self.above[unit]
-        while unit >= 0:
+    def push_of_groups(self, added: Sequence[int], first: int, last: int) -> None:
+        """Let the units wait that cost less because of what comes with them."""
+        for unit in added:
+            title = self.above[unit]
+            while title >= 0 and not self.begun[title]:
+                self.begun[title] = 1
+                self.push_worth(title)
+                title = self.above[title]
+        for unit in range(first + 1, last):  # Between a heading and the first line below it.
             self.push_worth(unit)
-            unit = self.above[unit]
+        for beside in (first - 1, last + 1):
+            if 0 <= beside < self.size:
+                title = self.above[beside]
+                while title >= 0 and not self.begun[title]:
+                    self.push_worth(title)
+                    title = self.above[title]
+                if self.grouped[beside]:
+                    for unit in self.groups[beside]:
+                        self.push_worth(unit)
 
     def push_worth(self, unit: int) -> None:
         if not self.marks[unit]:

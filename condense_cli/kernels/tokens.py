@@ -2,13 +2,13 @@
 
 This is the pattern of tiktoken (tiktoken_ext/openai_public.py), written out:
 
-    [^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
-    [^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
-    \\p{N}{1,3}
-     ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*
-    \\s*[\\r\\n]+
-    \\s+(?!\\S)
-    \\s+
+[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+\\p{N}{1,3}
+ ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*
+\\s*[\\r\\n]+
+\\s+(?!\\S)
+\\s+
 
 Each byte of a character has the class of that character, so runs are followed byte by byte.
 """

@@ -113,7 +113,8 @@ def noted(
 ) -> Division:
     """These exchanges and all earlier notes as notes, all else in its place. None: all of it in its place.
 
-    Without a `shortening`, what is in its place takes no part in the budget.
+    Without a `shortening`, what is in its place takes no part in the budget. `margin` is what a token is worth in the
+    end, if that is known.
     """
     survey, count, messages = priced.survey, sheet.count, sheet.messages
     runs = [] if exchanges is None else runs_of(sheet, exchanges, end)

@@ -75,7 +75,8 @@ def run_extract(step: Step) -> list[Receipt]:
     if not is_met and head and step.sheet.is_up_to_date:
         shortening.undo()
         is_met, summarized = _to_target(step, shortening, target, head)
-    for most_words in (None, _SHORT, 0):
+    # Texts that show files at work go first, if any were held.
+    for most_words in (None, _SHORT, 0) if shortening.work_tokens else (_SHORT, 0):
         if is_met:
             break
         shortening.leave()
