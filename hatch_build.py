@@ -32,7 +32,7 @@ class BuildHook(BuildHookInterface[Any]):
             shutil.rmtree(self.made, ignore_errors=True)
 
     def _write_table(self, build_data: dict[str, Any]) -> None:
-        table = self._module("condense_cli/core/token_table.py")
+        table = self._module("condense_cli/tokens/token_table.py")
         try:
             import splintr
         except ImportError as error:
@@ -40,7 +40,7 @@ class BuildHook(BuildHookInterface[Any]):
             return
         token = splintr.Tokenizer.from_pretrained(table.ENCODING).decode_token_bytes
         table.TABLE.write_bytes(table.table_of([bytes(token(rank)) for rank in range(table.TOKENS)]))
-        build_data["artifacts"].append(f"condense_cli/core/{table.TABLE.name}")
+        build_data["artifacts"].append(f"condense_cli/tokens/{table.TABLE.name}")
 
     def _compile(self, build_data: dict[str, Any]) -> None:
         self.made = Path(tempfile.mkdtemp(prefix="condense-kernels-"))

@@ -28,11 +28,11 @@ from recorded import MORE
 from condense_cli import api
 from condense_cli.api.evaluating import KNOWN_WAYS, configured
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.core.values import Role
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.recall import Questions, TextReader
+from condense_cli.tokens.counting import Counter
 
 PRESETS: Final = ("balanced", "cost", "max")
 BUDGETS: Final = (0.2, 0.3, 0.5)

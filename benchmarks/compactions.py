@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 import left_out
 from recorded import MORE, TRANSCRIPTS, readable
 
-from condense_cli.core.factor import Factor, factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats.compacted import CompactionKind, compactions, stretches
@@ -29,6 +27,8 @@ from condense_cli.ledger.compaction import compaction
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.recorded import CLIENT, Judged, Left, judge
 from condense_cli.rows.many_files import files_in
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import Factor, factor_of
 
 SHARES: Final = (0.05, 0.1, 0.15)
 LEAST: Final = 5

@@ -30,7 +30,7 @@ from hostile_shapes import SHAPES, Records, small_messages
 from processes import exponent
 
 from condense_cli.cli.table import app
-from condense_cli.core.tokens import count_text
+from condense_cli.tokens.counting import count_text
 
 WAYS: Final = {
     "balanced": ("--preset", "balanced"),

@@ -24,8 +24,6 @@ from recorded import DOCS, PROJECT, files_in, replace_between
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import CondenseError
 from condense_cli.extractive.likelihood import MODEL
 from condense_cli.extractive.survey import Survey
@@ -35,6 +33,8 @@ from condense_cli.quality.evaluation import CUTS
 from condense_cli.quality.recall import Needs
 from condense_cli.quality.witnesses import Condensed
 from condense_cli.storage.processes import in_order, usable_processors
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 PRESET: Final = "balanced"
 SIZES: Final = (None, 0.62, 0.47, 0.3)

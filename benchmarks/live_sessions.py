@@ -13,11 +13,11 @@ import left_out
 from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
 from condense_cli.live.replaying import BlockSizes, ClientRequest, answers_in, api_messages, as_marked
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import factor_of
 
 SECONDS = 20.0
 """Seconds between requests if the file has no times."""

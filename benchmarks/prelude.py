@@ -33,15 +33,15 @@ from recorded import TRANSCRIPTS, files_in
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import short_hash
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Block, Message, Transcript, calls_by_id
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.lines import Lines, read_lines
 from condense_cli.lossless.references import Addresses, Reference, TextPlace
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.tokens.models import binds_thinking
 from condense_cli.toolcalls.tools import (
     arguments_of,
     has_failed,

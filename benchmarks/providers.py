@@ -27,7 +27,6 @@ from recorded import PROJECT, readable
 import condense_cli
 from condense_cli.config.own import UserConfiguration
 from condense_cli.config.profiles import Access
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
@@ -41,6 +40,7 @@ from condense_cli.providers.registry import BUILT_IN
 from condense_cli.quality.cases import cases_of
 from condense_cli.report.lists.providers import Figures, MeasuredProvider
 from condense_cli.rows.many_files import files_in
+from condense_cli.tokens.counting import Counter
 from presets import SESSIONS
 
 DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"

@@ -24,8 +24,6 @@ from recorded import MORE, readable
 
 from condense_cli.api.evaluating import configured
 from condense_cli.config.loading import load_preset
-from condense_cli.core.factor import Factor, factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats.compacted import compactions, stretches
@@ -38,6 +36,8 @@ from condense_cli.quality.recall import Recall, Score
 from condense_cli.quality.recorded import CLIENT, Judged, judge
 from condense_cli.quality.witnesses import Condensed
 from condense_cli.rows.many_files import files_in
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import Factor, factor_of
 
 SIZES: Final = (2_000, 4_000, 8_000)
 MAX: Final = configured("max", load_preset("max"))

@@ -27,12 +27,12 @@ from prelude import GROUPS, group_of
 from recorded import TRANSCRIPTS, files_in, readable
 
 from condense_cli import api
-from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import BUILT_IN
+from condense_cli.tokens.counting import MESSAGE_TOKENS, Counter
 
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "codex", "swe-agent")
 LEAST_TOKENS: Final = 5_000

@@ -30,8 +30,6 @@ from recorded import MORE, TRANSCRIPTS
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.core import json_text
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.core.values import BlockKind, Container, Role
 from condense_cli.errors import CondenseError
@@ -40,6 +38,8 @@ from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.selection import protect
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 FOLDERS: Final = (TRANSCRIPTS, MORE)
 SUFFIXES: Final = {".json", ".jsonl", ".traj"}

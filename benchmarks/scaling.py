@@ -47,7 +47,7 @@ PEAK: Final = 5.0
 FLOOR: Final = """
 import sys
 from condense_cli import api
-from condense_cli.core.tokens import Counter
+from condense_cli.tokens.counting import Counter
 transcript = api.load(sys.argv[1])
 print(Counter.of(transcript).transcript(transcript))
 """

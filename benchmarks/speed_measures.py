@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 from condense_cli import api
 from condense_cli.formats import serialize
-from condense_cli.core.tokens import Counter
+from condense_cli.tokens.counting import Counter
 transcript = api.load(sys.argv[1])
 Counter.of(transcript).transcript(transcript)
 Path(sys.argv[2]).write_bytes(serialize(transcript))
@@ -47,7 +47,7 @@ gc.disable()
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.passes.receipts import PRELUDE
-from condense_cli.core.tokens import Counter
+from condense_cli.tokens.counting import Counter
 configuration, marks = load_preset(sys.argv[3]), [process_time()]
 target = {"target_reduction_percent": 100 - int(sys.argv[4])} if len(sys.argv) > 4 else {}
 configuration = msgspec.structs.replace(configuration, **target)

@@ -26,9 +26,7 @@ from msgspec import Struct
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in, parse_gap
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import CondenseError
@@ -38,6 +36,8 @@ from condense_cli.ledger.text import parse
 from condense_cli.quality.cases import cases_of
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.storage.processes import in_order, usable_processors
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 SIZES: Final = (None, 0.62, 0.47, 0.3)
 FIGURES: Final = ("whole", "large gaps", "replies", "calls", "outside", "no notes")

@@ -2,7 +2,7 @@
 
     python benchmarks/token_factors.py                   the recorded transcripts beside the project
     python benchmarks/token_factors.py SESSION... --all  other sessions, and every one of them by name
-    python benchmarks/token_factors.py --write           also writes condense_cli/core/factor_table.py
+    python benchmarks/token_factors.py --write           also writes condense_cli/tokens/factor_table.py
 
 Sessions count if they record the usage of ten or more steps between requests and grew by 10,000 tokens in the predicted
 part. Two predictions of the growth in input tokens are measured:
@@ -31,21 +31,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from recorded import MORE, TRANSCRIPTS, readable
 
-from condense_cli.core import factor_table
-from condense_cli.core.factor import (
-    HIGHEST,
-    LOWEST,
-    Known,
-    UsageStep,
-    factor_of,
-    fitted,
-    median_of,
-    steps_of,
-    tokenizer_of,
-)
-from condense_cli.core.factor_table import FAMILIES
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
+from condense_cli.tokens import factor_table
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.tokens.factor import HIGHEST, LOWEST, Known, UsageStep, factor_of, fitted, median_of, steps_of
+from condense_cli.tokens.factor_table import FAMILIES
+from condense_cli.tokens.models import tokenizer_of
 
 FILE: Final = Path(factor_table.__file__)
 KNOWN_SHARE: Final = 0.6

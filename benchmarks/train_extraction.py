@@ -36,8 +36,6 @@ from msgspec.structs import replace
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration, PassConfig
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.extractive import likelihood, versions, weights
@@ -45,6 +43,8 @@ from condense_cli.extractive.likelihood import MODEL, Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)

@@ -21,7 +21,6 @@ from .plugins import Installed
 
 if TYPE_CHECKING:
     from .config.models import Configuration
-    from .core.tokens import Counter
     from .core.transcript import Message, Transcript
     from .llm.access import Redactor
     from .llm.budget import Budget
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from .llm.summarizer import Summaries
     from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
+    from .tokens.counting import Counter
 
 Dollars = Decimal | float | str | None
 """An amount as function argument; None is no limit."""

@@ -19,7 +19,6 @@ from .config.models import (
     Selection,
     TruncateParams,
 )
-from .core.tokens import Counter
 from .core.transcript import Block, Message, Place, Transcript
 from .core.values import BlockKind, Family, Role
 from .formats.engine.base import Evidence, Format, not_a_message
@@ -29,6 +28,7 @@ from .passes.context import Context
 from .passes.selection import Predicate, Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .providers.base import Capabilities, Provider, Run
+from .tokens.counting import Counter
 
 __all__ = [
     "BatchTask",

@@ -19,9 +19,9 @@ from .providers.registry import FoundPlugin
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from .core.tokens import Counter
     from .passes.selection import FindSelector, Predicate, Selector
     from .passes.summaries import Summarizer
+    from .tokens.counting import Counter
 
 PROVIDERS: Final = "condense.providers"
 SELECTORS: Final = "condense.selectors"

@@ -17,12 +17,13 @@ from condense_cli import api
 from condense_cli.cli.running.ran import proposal
 from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import DEFAULT_PRESET
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.quality.losses import losses
-from condense_cli.report.costs import PriceSource, cost_of, overhead_of
+from condense_cli.report.costs import PriceSource, cost_of
 from condense_cli.report.run import facts, terminal
 from condense_cli.report.run.expected import expected_by_name
 from condense_cli.report.terminal import render
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.window.use import overhead_of
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"

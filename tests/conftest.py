@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from desk import Desk
     from machine import Machine
 
-    from condense_cli.core.tokens import Counter
+    from condense_cli.tokens.counting import Counter
 
 settings.register_profile(
     "fast",
@@ -155,7 +155,7 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def count() -> Counter:
     """Counts each text once for all tests of a file."""
-    from condense_cli.core.tokens import Counter
+    from condense_cli.tokens.counting import Counter
 
     return Counter()
 

@@ -18,20 +18,16 @@ from ..config import overrides as flags
 from ..config.loading import load_preset, parse_configuration
 from ..config.models import Configuration
 from ..config.options import NO_OVERRIDES, Options, Overrides, options_of
-from ..config.own import UserConfiguration
 from ..config.preset_folders import DEFAULT_PRESET
 from ..core import arguments as kinds
 from ..core import json_text
 from ..core.arguments import a_transcript, made_by, with_arguments
-from ..core.factor import Factor, factor_of
-from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Transcript
 from ..core.values import Container
 from ..errors import BrokenOutputError, UsageError
 from ..formats.convert import convert as converted
 from ..lossless.decode import broken_in, count_gaps, decode, outside_of
 from ..lossless.encode import with_escapes
-from ..money.prices import signs_of
 from ..passes.condensation import Condensation
 from ..passes.context import Context
 from ..passes.flags import name_flags
@@ -39,19 +35,20 @@ from ..passes.offline import Offline
 from ..passes.selection import Predicate
 from ..passes.summaries import Summarizer
 from ..plugins import Installed
-from ..providers.manager import Sizing
 from ..providers.proven import REPORT, checked, condensed
 from ..providers.registry import DEFAULT, Registry
-from ..providers.window import WindowFlags, window_of
-from ..report.costs import beside_messages
 from ..rules.validity import validate
 from ..storage.files import read_bytes, unpacked
+from ..tokens.counting import BUILT_IN, Counter, CounterName
+from ..tokens.factor import Factor, factor_of
+from ..window.decision import WindowFlags
+from ..window.sizing import Sizing
 
 if TYPE_CHECKING:
     from ..formats.convert import Conversion
     from ..report.difference import Diff
 
-_FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
+_FACTOR = made_by("Factor", "Give a condense_cli.tokens.factor.Factor.")
 _KIND_OF = {int: kinds.COUNT, float: kinds.PERCENT, str: kinds.TEXT}
 
 
@@ -159,7 +156,7 @@ def condense(
     Messages are dicts or objects of an SDK, as `loads` takes them; `dump_messages` returns the list to continue with.
     `configuration` may also be a dict with the keys of a configuration file. With `target_tokens` the passes stop once
     the target is reached. Like all numbers of a configuration it is in the model's tokens. `factor` sets model tokens
-    per token of ours, in place of an estimate from transcript and model (`condense_cli.core.factor`). `counter`
+    per token of ours, in place of an estimate from transcript and model (`condense_cli.tokens.factor`). `counter`
     overrides the configuration's; `tiktoken` is OpenAI's own tokenizer. `model` will continue the conversation, if not
     the recorded one. `slim` also removes display-only data from the file; the conversation is the same. `clock` gives
     seconds for receipts. `overrides` are a run's flags (`overrides_from`). `registry` holds the providers; its active
@@ -203,7 +200,9 @@ def condense(
         settles=settles,
         on_pass=on_pass,
     )
-    sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
+    if sizing is None:  # The user's own settings do not apply to the Python API.
+        asked = WindowFlags(window=context_window)
+        sizing = Sizing.of(transcript, configuration, counter, factor, asked=asked, only_if_needed=if_needed)
 
     def run(context: Context) -> Condensation:
         result = condensed(transcript, configuration, context, registry, sizing, slim=slim, proves=proves)
@@ -253,24 +252,6 @@ def configuration_from(
             f"The configuration is not JSON ({error}).", "Give dicts, lists, strings and numbers."
         ) from None
     return parse_configuration(text)
-
-
-def _sizing(
-    transcript: Transcript,
-    configuration: Configuration,
-    count: Counter,
-    factor: Factor,
-    context_window: int | None,
-    *,
-    if_needed: bool,
-) -> Sizing:
-    """Build the default sizing. The user's own settings do not apply to the Python API."""
-    asked = WindowFlags(window=context_window)
-    return Sizing(
-        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
-        lambda: beside_messages(transcript, count, factor),
-        only_if_needed=if_needed,
-    )
 
 
 class Restoration(Struct, frozen=True):

@@ -22,7 +22,6 @@ from ..core.arguments import (
     a_transcript,
     with_arguments,
 )
-from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from ..errors import CallFailedError, StoppedError, UsageError
 from ..llm.client import ANSWERED, HOPELESS, Cause
@@ -33,6 +32,7 @@ from ..quality.differences import Compared
 from ..quality.differences import compare as differences
 from ..quality.evaluation import CUTS, Evaluated, evaluate
 from ..quality.recall import RECALLS
+from ..tokens.counting import Counter
 from .evaluating import Plan, Unread, check_witnesses, configured, evaluate_in_turn
 
 _STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}

@@ -25,18 +25,19 @@ from ..core.arguments import (
     made_by,
     with_arguments,
 )
-from ..core.factor import Factor, factor_of
-from ..core.shared import sharing
-from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Transcript
 from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..plugins import Installed
 from ..providers.registry import Registry
-from ..report.costs import PriceSource, overhead_of
+from ..report.costs import PriceSource
 from ..report.estimate import Estimate, build
 from ..report.run.facts import Summarized
 from ..report.run.sections import summarized
+from ..tokens.counting import BUILT_IN, Counter, CounterName, encoding_for
+from ..tokens.factor import Factor, factor_of
+from ..tokens.shared import sharing
+from ..window.use import overhead_of
 
 PlannedSummaries = tuple[Sequence[Summarized], Sequence[str]]
 """Writer of the summaries of a run, and remarks on it."""

@@ -17,8 +17,6 @@ from ..config.loading import load_preset
 from ..config.models import CUT, Configuration
 from ..config.preset_folders import preset_names
 from ..core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, a_transcript, with_arguments
-from ..core.factor import Factor, factor_of
-from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, GoneError, UsageError
 from ..formats.compacted import compactions, stretches
@@ -31,11 +29,14 @@ from ..quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated, kept_by
 from ..quality.evaluation import evaluate as _evaluate
 from ..quality.recorded import judge
 from ..quality.witnesses import WITNESSES
-from ..report.costs import PriceSource, overhead_of
+from ..report.costs import PriceSource
 from ..report.estimate import KeptFigures, KeptSource
 from ..report.evaluation import Measured, measured
 from ..report.recorded import RecordedFile, recorded_file
 from ..storage.processes import in_order
+from ..tokens.counting import BUILT_IN, Counter, CounterName
+from ..tokens.factor import Factor, factor_of
+from ..window.use import overhead_of
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
 """Ways without a configuration, by the names that the command line and `evaluate` take."""

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from .. import api
 from ..config.preset_folders import DEFAULT_PRESET
-from ..core.factor import typical_of
-from ..core.tokens import Counter
 from ..core.wording import count_in
 from ..errors import CondenseError
 from ..ledger.compaction import compaction, compaction_budget
 from ..money.economics import Rates
 from ..money.prices import context_window, price_of
+from ..tokens.counting import Counter
+from ..tokens.factor import typical_of
 from .choices import CONDENSED, Client
 
 

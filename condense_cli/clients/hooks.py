@@ -340,8 +340,8 @@ def measure(client: str, given: dict[str, Any]) -> str:
 def measure_freed(client: str, session: str, path: str, tokens: int) -> int:
     """Return the tokens that preset `balanced` would free. Raises CondenseError."""
     from ..api import condense, load
-    from ..core.factor import factor_of
-    from ..core.tokens import Counter
+    from ..tokens.counting import Counter
+    from ..tokens.factor import factor_of
 
     # Noted first, so that a second event does not start the same work.
     remember(client, session, measured=tokens)
@@ -448,7 +448,7 @@ def _listed(use: Use) -> int:
     from ..config.models import Configuration
     from ..config.own import load_user_configuration
     from ..core.values import WindowSigns
-    from ..providers.window import window_of
+    from ..window.decision import window_of
 
     signs = WindowSigns(use.model, use.tokens)
     return window_of(use.model, Configuration(), load_user_configuration(), signs=signs).tokens or 0

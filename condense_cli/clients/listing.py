@@ -20,23 +20,23 @@ from .. import formats
 from ..config.models import Configuration
 from ..config.own import UserConfiguration
 from ..core import markers
-from ..core.factor import factor_of
-from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..core.values import WindowSigns
 from ..core.version import __version__
 from ..errors import CondenseError, NotJsonError, UnreadableError, UsageError
 from ..formats.table import TABLE
 from ..lossless import references
-from ..money.prices import signs_of
-from ..providers.window import window_of
-from ..report.costs import ESTIMATED, in_use
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import estimated_tokens
 from ..report.sections import SHAPE
 from ..report.text import percent
 from ..storage.cache_files import CacheFile, is_broken
 from ..storage.files import read_bytes
+from ..tokens.counting import Counter, encoding_for
+from ..tokens.factor import factor_of
+from ..window.decision import window_of
+from ..window.size import signs_of
+from ..window.use import ESTIMATED, in_use
 from .claude_code import claude_folder
 from .client import HEAD, Indexes, Layout, SessionFile, SessionPlace
 from .finding import Finding, find

@@ -15,20 +15,16 @@ from msgspec.structs import replace
 from .. import formats
 from ..config.models import Configuration
 from ..config.own import UserConfiguration
-from ..core.factor import factor_of
 from ..core.markers import short_hash
 from ..core.selectors import PatternError, searcher
-from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Block, Message, Transcript, calls_by_id
 from ..core.values import BlockKind
 from ..core.wording import plural
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..ledger.recap import ENOUGH, TOKENS, whole
 from ..ledger.recap import recap as told_of
-from ..money.prices import price_of, signs_of
+from ..money.prices import price_of
 from ..plugins import Installed
-from ..providers.window import DecisionReason, decide, window_of
-from ..report.costs import beside_messages, overhead_of, remarks_on_usage
 from ..report.inspection.facts import inspect as facts_of
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.lists import check as check_facts
@@ -37,6 +33,11 @@ from ..report.sections import to_json
 from ..report.text import block_label, kind_label
 from ..storage.backups import backups_of
 from ..storage.files import Stamp, read_bytes, stamp, unpacked
+from ..tokens.counting import Counter, encoding_for
+from ..tokens.factor import factor_of
+from ..window.decision import DecisionReason
+from ..window.sizing import Sizing
+from ..window.use import overhead_of, remarks_on_usage
 from . import finding
 from .client import SessionPlace
 from .listing import LATEST, choose
@@ -279,9 +280,9 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
     configuration = Configuration()
     count = Counter.of(transcript)
     factor = factor_of(transcript, count)
-    window = window_of(transcript.model, configuration, user, signs=signs_of(transcript))
-    beside, how_known = beside_messages(transcript, count, factor)
-    decision = decide(window.sizes(factor.shown(count.transcript(transcript)), beside, configuration, how_known))
+    sizing = Sizing.of(transcript, configuration, count, factor, user=lambda: user)
+    window = sizing.window()
+    decision = sizing.decide(factor.shown(count.transcript(transcript)), configuration)
     if decision.reason is DecisionReason.UNKNOWN_WINDOW:
         raise window.unknown
     return check_facts.build(

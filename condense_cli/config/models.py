@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import force_setattr, replace
 
-from ..core.factor import CountName
-from ..core.tokens import BUILT_IN, CounterName
+from ..tokens.counting import BUILT_IN, CounterName
+from ..tokens.factor import CountName
 from .base import Base as _Base
 from .base import Count, Percent, Positive, SummaryCheck
 

@@ -1,1 +1,1 @@
-"""Values that everything works on, and knowledge of texts: tokens, markers, JSON, names, models."""
+"""Values that everything works on, and knowledge of texts: markers, JSON, selectors."""

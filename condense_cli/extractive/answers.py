@@ -21,14 +21,14 @@ from msgspec import Struct
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
-from ..core.shared import shared
 from ..core.transcript import TYPED_KINDS, Block, Message
 from ..core.values import BlockKind, LazyText, Role, Text
+from ..tokens.shared import shared
 from ..toolcalls.tools import name_of
 from .units import Units, split
 
 if TYPE_CHECKING:
-    from ..core.tokens import Counter
+    from ..tokens.counting import Counter
 
 _ASKS: Final = lazy_pattern(
     r"(?:^|[_.])ask_?(?:the_?)?(?:user|human|question|followup)"

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.markers import Gap
-from ..core.shared import shared
-from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..core.values import Text
 from ..lossless.lines import Listing
+from ..tokens.counting import Counter
+from ..tokens.shared import shared
 from .answers import Address, own_units
 from .choice import UNSIGNED
 from .corrections import outdated_texts

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from ..core.facts import facts_of
 from ..core.markers import ELLIPSIS, Gap
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
+from ..tokens.counting import Counter
 from ..toolcalls import tools
 from ..toolcalls.outcomes import DENIED, ENDED, OK, Results, command_outcome, tells_failure
 from ..toolcalls.tools import command_lines, main_argument, name_of, patched_paths, paths, writes_a_file

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from ..core.tokens import Counter
 from ..core.transcript import Message
+from ..tokens.counting import Counter
 from .shorten import Priced
 from .survey import Survey
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Final
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
+from ..tokens.counting import Counter
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
 from .choice import Coverage

@@ -30,10 +30,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.factor import forgets_thinking
 from ..core.markers import content_hash
 from ..core.transcript import IN_STRING, Block, JsonPath, Message, Place, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Family, Role
+from ..tokens.models import forgets_thinking
 from .anthropic import envelope_model
 from .engine import client_text
 from .engine.base import (

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration
-from ..core.factor import binds_thinking
 from ..live.conversation import KEEP_RECENT
 from ..live.freezing import FreezeSettings, freeze, usual_configuration
 from ..passes.summaries import Summarizer
+from ..tokens.models import binds_thinking
 from . import needs
 from .conversations import FORMAT, Block, Part, RoleBlocks, call, convert_messages, other, result, text, thinking
 

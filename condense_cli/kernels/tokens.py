@@ -52,7 +52,7 @@ _MIXING = 0x9E3779B1
 
 
 class Splitter:
-    """Counts tokens with the arrays of a table of tokens (`core/token_table.py`).
+    """Counts tokens with the arrays of a table of tokens (`tokens/token_table.py`).
 
     `class_of` names the class of a character, and is asked once for each; what it raises is passed on.
     """

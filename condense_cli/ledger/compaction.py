@@ -42,7 +42,6 @@ from msgspec.structs import replace
 from ..core.facts import facts_of
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_summary
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import plural
@@ -55,6 +54,7 @@ from ..extractive.summary import Sections
 from ..extractive.survey import Survey
 from ..extractive.units import render, split
 from ..formats.engine.client_text import as_typed, is_command, words_beside, words_of_user
+from ..tokens.counting import Counter
 from ..toolcalls.outcomes import ENDED, OK
 from .checklist import HAS_LETTER
 from .collect import collect, ending_of, merge_all, outcomes_of

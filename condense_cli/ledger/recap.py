@@ -12,9 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.arguments import COUNT, COUNTER, a_transcript, with_arguments
-from ..core.factor import Factor, factor_of
 from ..core.markers import parse_summary
-from ..core.tokens import BUILT_IN, Counter, CounterName
 from ..core.transcript import Message, Transcript
 from ..core.values import BlockKind
 from ..core.wording import brief, plural
@@ -27,6 +25,8 @@ from ..extractive.units import split
 from ..formats.compacted import CompactionKind, compactions, stretches
 from ..formats.engine.client_text import as_typed
 from ..lossless.decode import decode
+from ..tokens.counting import BUILT_IN, Counter, CounterName
+from ..tokens.factor import Factor, factor_of
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from .collect import merge_all
 from .entries import CommandEntry, Ledger, UserRequest

@@ -36,7 +36,6 @@ from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import GO_ON, parse_summary
-from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..core.values import Role
 from ..extractive.choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch
@@ -45,6 +44,7 @@ from ..extractive.corrections import outdated, outdated_statements, sentences_of
 from ..extractive.instructions import weight_of
 from ..extractive.units import render as render_units
 from ..extractive.units import split
+from ..tokens.counting import Counter
 from ..toolcalls.outcomes import DENIED, ENDED, OK
 from .collect import collect, merge_all
 from .entries import CommandEntry, FileEntry, Ledger, LeftOutEntries, State, Todo, UserRequest, merge

@@ -13,10 +13,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import typical_of
 from ..money.economics import Rates
-from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, bare_name, context_window, price_of
-from ..providers.window import RESERVED_TOKENS, limit_of
+from ..money.prices import ANTHROPIC_WRITE_1H, ANTHROPIC_WRITE_5M, context_window, price_of
+from ..tokens.factor import typical_of
+from ..tokens.models import bare_name
+from ..window.decision import RESERVED_TOKENS, limit_of
 from .freezing import FreezeSettings, NewSegments, next_segment
 from .policies import GROWTH, SMALL, Moment, Outcome, Policy, Share, break_even, stated_limit
 from .requests import Request, Segments, end_of

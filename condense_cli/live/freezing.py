@@ -19,12 +19,13 @@ from ..config.models import Configuration, ExtractConfig, IndexRange, Predicates
 from ..config.options import Overrides
 from ..config.preset_folders import DEFAULT_PRESET
 from ..core import json_text
-from ..core.factor import Factor, binds_thinking, factor_of
-from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..core.values import BlockKind
 from ..errors import BrokenOutputError
 from ..passes.summaries import Summarizer
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor, factor_of
+from ..tokens.models import binds_thinking
 from ..toolcalls.files_at_work import blocks_at_work
 from ..toolcalls.tools import AGENTS, name_of
 from .requests import (

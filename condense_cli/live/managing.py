@@ -15,15 +15,16 @@ from ..calling import Dollars, calls_of
 from ..config.models import Configuration
 from ..config.own import UserConfiguration
 from ..core.arguments import COUNT, POSITIVE, PRESET, SUMMARIZER, TEXT, made_by, with_arguments
-from ..core.factor import factor_of
-from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from ..passes.condensation import Condensation, RunError
 from ..passes.summaries import Summarizer
 from ..plugins import Installed
-from ..providers.manager import Manager, Sizing, failure_of
+from ..providers.manager import failure_of
 from ..providers.registry import Registered, Registry
-from ..providers.window import CheckDecision, WindowFlags, window_of
+from ..tokens.counting import Counter
+from ..tokens.factor import factor_of
+from ..window.decision import CheckDecision, WindowFlags, window_of
+from ..window.sizing import Sizing
 from .requests import tokens_of
 
 _REPORTED: Final = "reported usage"
@@ -147,7 +148,7 @@ class CondensationManager:
         used = tokens if tokens is not None else tokens_of(usage) if usage is not None else counted
         beside = (max(0, used - counted), _ESTIMATED if used == counted else _REPORTED)
         sizing = Sizing(lambda: window, lambda: beside, only_if_needed=not force)
-        decision = Manager(self.registry).decide(counted, configuration, sizing)
+        decision = sizing.decide(counted, configuration)
         result = self._condense(transcript, configuration, counter=count, factor=factor, sizing=sizing)
         return Managed(
             api.dump_messages(result) if result.transcript.is_changed else [*messages],

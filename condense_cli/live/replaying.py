@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
-from ..core.tokens import CALL_TOKENS, count_text
 from ..core.transcript import Message, Transcript
 from ..formats.engine.client_text import encrypted_thinking
 from ..money.bill import Billed, BilledPart, BilledRequest, PromptCache
+from ..tokens.counting import CALL_TOKENS, count_text
 
 MARK: Final = {"cache_control": {"type": "ephemeral"}}
 _PART: Final = 4

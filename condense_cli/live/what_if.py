@@ -7,14 +7,14 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Final
 
-from ..core.factor import Factor
-from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from ..core.values import STANDING_ROLES
 from ..formats.requests import recorded_requests
 from ..money.bill import CacheRules, PromptCache, dollars
-from ..report.costs import overhead_of
 from ..report.history import WhatIf
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor
+from ..window.use import overhead_of
 from .conversation import Live
 from .replaying import MARK, BlockSizes, ClientRequest, answers_in, api_messages, as_marked
 

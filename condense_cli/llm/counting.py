@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from .. import formats
 from ..config.profiles import Access, Api
-from ..core.factor import HIGHEST, LOWEST, Factor, Known, typical_of
-from ..core.tokens import Counter
 from ..core.transcript import Block, Transcript
 from ..core.values import BlockKind
 from ..errors import UsageError
 from ..formats.convert import convert
+from ..tokens.counting import Counter
+from ..tokens.factor import HIGHEST, LOWEST, Factor, Known, typical_of
 from .access import Redactor
 from .client import CallError, Cause, failure, names_of
 from .connecting import connect

@@ -15,8 +15,6 @@ from msgspec.structs import replace
 from ..config.models import Configuration
 from ..config.own import UserConfiguration
 from ..config.profiles import INSTALLED, Access
-from ..core.factor import typical_of
-from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Message, Transcript
 from ..core.values import ContentType
 from ..core.wording import plural
@@ -24,6 +22,8 @@ from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import Offline
 from ..passes.summaries import OFFLINE, Outcome, Refused, Summarizer, Task, TextTask, Written
+from ..tokens.counting import Counter, encoding_for
+from ..tokens.factor import typical_of
 from .access import AccessChoice, Permission, Redactor, choose
 from .budget import Accounts, Budget, Spent, conversation_of
 from .cache import Cache, cache_path

@@ -20,9 +20,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import REFERENCE_PREFIX, short_hash, with_escape, without_escapes
-from ..core.tokens import Counter
 from ..core.transcript import Block, JsonPath, Message
 from ..core.values import BlockKind, Text, compact
+from ..tokens.counting import Counter
 from ..toolcalls.outcomes import Endings
 from ..toolcalls.tools import arguments_of, list_in, string_values, with_values
 from .decode import WRITTEN_TIMES, decode, texts_of

@@ -1,1 +1,1 @@
-"""Compute what models cost and how much fits into them: prices, windows, and when condensing pays."""
+"""Compute what models cost: prices, bills, and when condensing pays."""

@@ -19,7 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .prices import Price, bare_name, price_of
+from ..tokens.models import bare_name
+from .prices import Price, price_of
 
 LOOK_BACK: Final = 20
 MINUTES: Final = 300.0

@@ -2,8 +2,6 @@
 
 Importing that package takes a fifth of a second, so functions import it on demand. Values that it lacks are None: never
 guessed, never 0.
-
-The table lists a model's largest window. A client may use a smaller one; a beta or a plan may allow a larger one.
 """
 
 from __future__ import annotations
@@ -11,17 +9,14 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
-from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.markers import is_marked
 from ..core.postponed import OF_PRICES, postponed
-from ..core.transcript import Transcript
-from ..core.values import WindowSigns
+from ..tokens.models import bare_name
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -43,14 +38,6 @@ _AUTOMATIC: Final = {"google": "gemini", "deepseek": "deepseek", "x-ai": "grok"}
 https://ai.google.dev/gemini-api/docs/caching (implicit caching), https://api-docs.deepseek.com/guides/kv_cache,
 https://docs.x.ai/docs/models (cached prompt tokens)
 """
-
-_ROUTING: Final = lazy_pattern(
-    r"^(?:(?:us|eu|apac|au|jp|ca|global|us-gov)\.)?"
-    r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
-)
-"""Bedrock's prefix: inference region and maker, as in `us.anthropic.claude-…`."""
-_VERSION: Final = lazy_pattern(r"(?:@[\w-]{1,60}|-v\d{1,4}:\d{1,4}(?::\d{1,6}k)?|\[\w{1,20}\]){1,4}$")
-"""Suffixes, possibly several: Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`."""
 
 _MILLION: Final = "[1m]"
 """Claude Code's suffix for a model with a window of a million tokens: https://code.claude.com/docs/en/model-config"""
@@ -94,12 +81,6 @@ class PriceTable(Struct, frozen=True):
     def __str__(self) -> str:
         changed = f" up to {self.newest_change}" if self.newest_change else ""
         return f"genai-prices {self.version}{changed}"
-
-
-def bare_name(model: str) -> str:
-    """Return a model's name without routing (`openai/`, `us.anthropic.`) and version suffixes."""
-    bare = _ROUTING.sub("", model.strip().lower().rsplit("/", 1)[-1])
-    return _VERSION.sub("", bare)
 
 
 def price_of(model: str | None, when: datetime, input_tokens: int = 0, *, lives_hour: bool = False) -> Price | None:
@@ -208,80 +189,3 @@ def table(on: date) -> PriceTable:
         if (start := getattr(conditional.constraint, "start_date", None)) is not None
     ]
     return PriceTable(version, max((start for start in starts if start <= on), default=None))
-
-
-LISTED: Final = "price table"
-UNKNOWN: Final = "unknown"
-RECORDED_USE: Final = "recorded use"
-NAMED: Final = "named by the client"
-
-USUAL: Final = (
-    *(32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 500_000),
-    *(1_000_000, 2_000_000, 5_000_000, 10_000_000),
-)
-"""Common window sizes."""
-
-LARGEST_BESIDE: Final = 100_000
-"""System prompt and tools hardly ever take more tokens."""
-
-_LARGEST: Final = 2_000_000
-"""Hardly any window is larger."""
-
-_FAR_LESS: Final = 0.5
-"""Clients compact when most of the window is full. Compacting below this share of the listed window implies a smaller
-one.
-"""
-
-
-def signs_of(transcript: Transcript) -> WindowSigns:
-    """Collect evidence in a transcript of its model's window, ignoring requests of other models."""
-    model = transcript.model
-    sent = [usage.input_tokens for usage in transcript.usages if _is_same(usage.model, model)]
-    found = [signs for signs in transcript.window_signs if _is_same(signs.model, model)]
-    used, most = [*sent, *(signs.used for signs in found)], most_sent(transcript)
-    if max(used, default=0) > most and not any(is_marked(block.content) for _, block in transcript.blocks()):
-        used = [tokens for tokens in used if tokens <= most]  # The file is complete, so this was never sent.
-    return WindowSigns(
-        model,
-        max(used, default=0),
-        max((signs.compacted_at for signs in found), default=0),
-        max((signs.named for signs in found), default=0),
-    )
-
-
-def most_sent(transcript: Transcript) -> float:
-    """Return an upper bound of tokens in one request: the largest windows, or the bytes of the file plus prompt and
-    tools.
-
-    Unlimited for a conversation that begins in its middle, because earlier content is not in the file.
-    """
-    return inf if transcript.begins_in_middle else max(_LARGEST, len(transcript.source.data) + LARGEST_BESIDE)
-
-
-def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]:
-    """Return the tokens of a model's window, or None if unknown, and the source of that figure."""
-    listed = context_window(model)
-    if not _is_same(signs.model, model):
-        return listed, UNKNOWN if listed is None else LISTED
-    if signs.named and not names_window(model):
-        return signs.named, NAMED
-    size, source = listed, UNKNOWN if listed is None else LISTED
-    at = signs.compacted_at
-    if at and not names_window(model) and (listed is None or at < _FAR_LESS * listed):
-        smaller = _holding(at)
-        if smaller and signs.used <= smaller:
-            size, source = smaller, f"the client's own compaction at {at:,}"
-    if size and signs.used > size:
-        larger = _holding(signs.used)
-        size, source = (larger, RECORDED_USE) if larger else (size, source)
-    return size, source
-
-
-def _holding(tokens: int) -> int | None:
-    """Return the smallest usual size that holds the tokens. None if none does."""
-    return next((size for size in USUAL if size >= tokens), None)
-
-
-def _is_same(one: str | None, other: str | None) -> bool:
-    """Return whether both may be the same model; None matches any."""
-    return one is None or other is None or bare_name(one) == bare_name(other)

@@ -10,11 +10,11 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import Factor
 from ..core.transcript import Transcript
 from ..core.wording import plural
 from ..extractive.reason import ReasonedLine, tally
 from ..rules.validity import Violation, validate
+from ..tokens.factor import Factor
 from .decisions import Decisions, Place
 from .receipts import PICKING, PROTECTED, Kept, PassReceipt, Receipt
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ..config.models import PassConfig
 from ..config.options import NO_OVERRIDES, Overrides
-from ..core.factor import AS_COUNTED, Factor
-from ..core.tokens import Counter
+from ..tokens.counting import Counter
+from ..tokens.factor import AS_COUNTED, Factor
 from .selection import FindSelector, no_selectors
 from .summaries import Summarizer
 

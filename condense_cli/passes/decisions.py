@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import AS_COUNTED, Factor
 from ..core.transcript import Block, Message, Transcript
 from ..core.values import at_hand
+from ..tokens.factor import AS_COUNTED, Factor
 from .receipts import PRELUDE, REPLACING, Kept, PassReceipt, Receipt
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind
 from ..extractive.reason import ReasonedLine
 from ..lossless.decode import decode
+from ..tokens.counting import Counter
 from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
 from .condensation import Condensation

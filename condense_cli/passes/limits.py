@@ -16,11 +16,11 @@ from ..config.models import (
     ImageOperation,
     PassConfig,
 )
-from ..core.factor import Factor
 from ..core.markers import is_marked
-from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from ..core.wording import percent_in
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor
 from .summaries import OFFLINE, Summarizer, WorksOffline
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, Place
 from ..core.values import BlockKind, Role
+from ..tokens.counting import Counter
 from .summaries import OFFLINE, BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Message
+from ..tokens.counting import MESSAGE_TOKENS, Counter
 
 
 def shared_prefix(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:

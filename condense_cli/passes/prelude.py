@@ -11,9 +11,6 @@ from itertools import chain
 from typing import Final
 
 from ..config.models import Configuration
-from ..core.factor import binds_thinking
-from ..core.shared import shared
-from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Text
 from ..formats import format_named
@@ -24,6 +21,9 @@ from ..lossless.encode import Encoded, Positions, encode, has_imitations, proven
 from ..lossless.matching import Hashes, Reader
 from ..lossless.pieces import Finders
 from ..lossless.references import TAGS
+from ..tokens.counting import Counter
+from ..tokens.models import binds_thinking
+from ..tokens.shared import shared
 from ..toolcalls.outcomes import Endings
 from .receipts import Kept
 from .selection import Protection

@@ -10,10 +10,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message
 from ..core.values import BlockKind, ContentType, at_hand
 from ..extractive.reason import LineReason
+from ..tokens.counting import Counter
 
 
 @at_hand

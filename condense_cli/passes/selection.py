@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration, Globs, Predicates, Selection
-from ..core.factor import binds_thinking
 from ..core.markers import Gap, parse_gap, short
 from ..core.selectors import (
     AnySelector,
@@ -31,13 +30,14 @@ from ..core.selectors import (
     searcher,
     written,
 )
-from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKey, Message, calls_by_id, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import brief, nearest, plural
 from ..errors import ConfigurationError
 from ..extractive.answers import is_typed
 from ..formats.engine.client_text import is_command, is_wrapped
+from ..tokens.counting import Counter
+from ..tokens.models import binds_thinking
 from ..toolcalls.tools import has_failed, main_argument, paths, prints_a_file, reads_a_file
 from .must_keep import holders
 from .receipts import Kept

@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import PassConfig
-from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, BlockKey, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..lossless.encode import Encoded, Positions, with_blocks
+from ..tokens.counting import MESSAGE_TOKENS, Counter
 from . import listings, thinking
 from .blocks.state import States, TodoList, states_of
 from .prelude import ReferenceWriter

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
-from ..core.factor import binds_thinking
-from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, Message, Transcript
 from ..core.values import BlockKind, Role
 from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..rules.validity import thinking_behind_changes
+from ..tokens.counting import MESSAGE_TOKENS, Counter
+from ..tokens.models import binds_thinking
 
 Mode = Literal["auto", "drop", "keep"]
 

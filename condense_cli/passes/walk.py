@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, BatchConfig, Configuration, ImageOperation, PassConfig
-from ..core.shared import sharing
 from ..core.transcript import Block, BlockKey, Transcript
 from ..core.values import BlockKind
+from ..tokens.shared import sharing
 from ..toolcalls.outcomes import SIGNS
 from . import listings, must_keep, thinking
 from .blocks.operations import leave_out_image

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind, Role
 from ..core.wording import brief, plural
 from ..extractive.answers import Address, is_typed, own_units, words_in
 from ..extractive.corrections import outdated_texts
 from ..extractive.units import split
+from ..tokens.counting import Counter
 from .receipts import Receipt
 
 

@@ -5,14 +5,12 @@ The manager holds only its registry. Outside facts (the model's window, other co
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Transcript
 from ..core.wording import plural
 from ..formats import format_named, serialize
@@ -21,10 +19,12 @@ from ..passes.condensation import Condensation
 from ..passes.context import Context, LastResort
 from ..passes.modes.sliding_window import WINDOW, dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
+from ..tokens.counting import MESSAGE_TOKENS
+from ..window.decision import CheckDecision, DecisionReason
+from ..window.sizing import Sizing
 from . import native
 from .base import Run
 from .registry import Registry
-from .window import CheckDecision, DecisionReason, Window, decide
 
 CHECK: Final = "check"
 SLIDING_WINDOW: Final = "sliding_window"
@@ -37,29 +37,11 @@ class NoSettings(Struct, frozen=True):
     pass
 
 
-class Sizing(Struct, frozen=True):
-    """Inputs of the decision to condense, each computed on demand because that takes time.
-
-    `beside` returns the tokens in use besides the counted messages, and the source of that figure. `may_fall_back` is
-    called if a provider has failed.
-    """
-
-    window: Callable[[], Window]
-    beside: Callable[[], tuple[int, str]]
-    only_if_needed: bool = False
-    may_fall_back: Callable[[], bool] = lambda: True
-
-
 class Manager:
     """Runs the provider that a configuration names."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-
-    def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> CheckDecision:
-        """Decide whether to condense a conversation of `tokens` model tokens."""
-        beside, source = sizing.beside()
-        return decide(sizing.window().sizes(tokens, beside, configuration, source))
 
     def condense(
         self, transcript: Transcript, configuration: Configuration, context: Context, sizing: Sizing
@@ -73,7 +55,7 @@ class Manager:
         provider = self.registry.get(configuration.provider)
         configuration = self.registry.configured(configuration)
         if sizing.only_if_needed:
-            decision = self.decide(context.factor.shown(context.count.transcript(transcript)), configuration, sizing)
+            decision = sizing.decide(context.factor.shown(context.count.transcript(transcript)), configuration)
             if decision.reason is DecisionReason.UNKNOWN_WINDOW:
                 raise sizing.window().unknown
             if not decision.should_condense:
@@ -85,7 +67,7 @@ class Manager:
                 unchanged = run.unchanged(_skipped(run, decision), warning=f"Nothing was done: {decision}")
                 return _warn(replace(unchanged, is_needed=False), *sizing.window().warnings)
         slides = _slides(configuration) and sizing.may_fall_back()
-        resort = LastResort(WINDOW, lambda tokens: self.decide(tokens, configuration, sizing).is_over_limit)
+        resort = LastResort(WINDOW, lambda tokens: sizing.decide(tokens, configuration).is_over_limit)
         result = provider.condense(transcript, configuration, replace(context, last_resort=resort if slides else None))
         if dropped(result.receipts) and not _can_be_written(result):
             result = provider.condense(transcript, configuration, context)
@@ -111,7 +93,7 @@ class Manager:
     def _fall_back(self, run: Run[NoSettings], result: Condensation, failure: str, sizing: Sizing) -> Condensation:
         """Replace a failed run by the sliding window if the transcript is over the limit."""
         factor = run.context.factor
-        decision = self.decide(factor.shown(result.tokens_after), run.configuration, sizing)
+        decision = sizing.decide(factor.shown(result.tokens_after), run.configuration)
         if decision.limit is None:
             return _warn(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
@@ -138,7 +120,7 @@ class Manager:
     ) -> Condensation:
         """Add a warning about content that the sliding window dropped."""
         shown = result.factor.shown
-        decision = self.decide(shown(result.tokens_after), configuration, sizing)
+        decision = sizing.decide(shown(result.tokens_after), configuration)
         lost = dropped(result.receipts)
         messages = len({receipt.message for receipt in lost})
         tokens = shown(sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages)

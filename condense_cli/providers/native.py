@@ -11,11 +11,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..config.models import BatchConfig, Configuration, NativeConfig, PassConfig, Selection, SummarizationConfig
-from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
+from ..tokens.counting import Counter
 from .base import Capabilities, Provider, Run
 
 PASS: Final = "native"

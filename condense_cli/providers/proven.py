@@ -21,7 +21,8 @@ from ..lossless.decode import decode
 from ..passes import must_keep
 from ..passes.condensation import Condensation, Proof
 from ..passes.context import Context
-from .manager import Manager, Sizing
+from ..window.sizing import Sizing
+from .manager import Manager
 from .registry import Registry
 
 REPORT: Final = "Nothing was written. This is a bug in condense; please report it."

@@ -43,12 +43,12 @@ from ..config.models import (
 )
 from ..config.overrides import apply
 from ..config.positions import Positions
-from ..core.tokens import Counter
 from ..core.transcript import Transcript
 from ..passes.condensation import Condensation
 from ..passes.context import Context
 from ..passes.receipts import PROTECTED
 from ..passes.selection import protect, select, why_untouched
+from ..tokens.counting import Counter
 from . import native
 from .base import Capabilities, Provider
 from .truncation import KEEP, SUPPRESS, cut

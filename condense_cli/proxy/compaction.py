@@ -22,13 +22,13 @@ from typing import Any, Final, Literal
 from msgspec import Raw, Struct
 
 from .. import api
-from ..core.factor import typical_of
 from ..core.lazy_pattern import lazy_pattern
-from ..core.tokens import Counter
 from ..errors import UnreadableError
 from ..ledger.compaction import FIRST_WORDS, compaction, compaction_budget, read_back
 from ..live.deciding import window_of
 from ..live.requests import CACHE_MARK, decoded
+from ..tokens.counting import Counter
+from ..tokens.factor import typical_of
 from .bodies import Api, Body, body_of, members_of, unpacked
 
 _TEMPLATES: Final = {

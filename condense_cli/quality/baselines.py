@@ -11,7 +11,6 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
-from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Block, JsonPath, Message, Place, stretches
 from ..core.values import BlockKind, Role
 from ..extractive.parts import Key
@@ -19,6 +18,7 @@ from ..extractive.shorten import shorten_to_budget, summarize
 from ..extractive.survey import Survey
 from ..lossless.encode import Positions, with_blocks
 from ..passes.blocks.operations import apply
+from ..tokens.counting import MESSAGE_TOKENS
 from ..toolcalls.tools import with_values
 from .cases import Case, ToTarget, Way, fixed_messages
 

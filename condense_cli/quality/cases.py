@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..core.factor import AS_COUNTED, Factor
-from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..lossless.decode import decode
 from ..passes.selection import protect
+from ..tokens.counting import Counter
+from ..tokens.factor import AS_COUNTED, Factor
 from .recall import Questions, TextReader
 from .witnesses import Witnesses
 

@@ -12,15 +12,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import Factor, factor_of
-from ..core.shared import sharing
-from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript, cut_before
 from ..errors import CondenseError, GoneError, StoppedError
 from ..extractive.reading import Reading
 from ..extractive.survey import Survey
 from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor, factor_of
+from ..tokens.shared import sharing
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
 from .witnesses import Condensed, Shares

@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.tokens import Counter
 from ..core.transcript import Message
 from ..extractive.parts import Part, parts_of
 from ..extractive.survey import Survey
@@ -18,6 +17,7 @@ from ..extractive.units import split
 from ..extractive.versions import DECISION
 from ..lossless.decode import decode
 from ..passes.words import lost_units, units_with_words
+from ..tokens.counting import Counter
 
 MOST: Final = 20
 

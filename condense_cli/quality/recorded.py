@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import Factor
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import BlockKind, Role
 from ..errors import CondenseError
@@ -20,6 +18,8 @@ from ..ledger.collect import collect
 from ..ledger.entries import Ledger
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor
 from ..toolcalls.outcomes import Results, calls_with_results
 from .cases import Case, Way
 from .recall import Deed, Questions, Recall, texts_in

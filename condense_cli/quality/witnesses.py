@@ -41,7 +41,6 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..extractive.answers import own_units, words_in
@@ -49,6 +48,7 @@ from ..extractive.units import split
 from ..ledger.collect import file_effects, worked_on
 from ..lossless.decode import decode
 from ..lossless.lines import read_lines
+from ..tokens.counting import Counter
 from ..toolcalls.outcomes import Results, calls_with_results, results_of
 from ..toolcalls.tools import (
     BEGIN,

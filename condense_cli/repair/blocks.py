@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..core import json_text
-from ..core.factor import binds_thinking
 from ..core.transcript import Block, BlockKey, JsonPath
 from ..core.values import BlockKind, size_of
 from ..formats.codex import HISTORY_MODES
@@ -19,6 +18,7 @@ from ..formats.engine.base import Values, records_of
 from ..formats.engine.beside import long_strings
 from ..rules import validity
 from ..rules.validity import BOUND_THINKING, CACHE_MARKS, lone_surrogates
+from ..tokens.models import binds_thinking
 from .draft import BrokenRule, Change, Draft, UnmendableError
 
 _REPLACEMENT: Final = r"\ufffd"

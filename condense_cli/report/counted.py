@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from ..core.factor import CountName, Known
-from ..core.tokens import BUILT_IN, CounterName
+from ..tokens.counting import BUILT_IN, CounterName
+from ..tokens.factor import CountName, Known
 from .run.facts import Counting, Report
 
 _SOURCES: Final = {

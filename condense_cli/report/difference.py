@@ -14,9 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import Factor
 from ..core.markers import content_hash, gaps_in, parse_gap, short
-from ..core.tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ..core.transcript import Block, Message, Transcript, calls_by_id
 from ..core.values import BlockKind, Role
 from ..core.wording import plural
@@ -26,6 +24,8 @@ from ..lossless.references import parse_reference
 from ..passes.condensation import Condensation
 from ..passes.decisions import Fate
 from ..passes.explained import SHORTEST, Address, lines_between
+from ..tokens.counting import BUILT_IN, Counter, CounterName, Encoding, encoding_for
+from ..tokens.factor import Factor
 from ..toolcalls import tools
 from ..toolcalls.tools import changed_texts, is_emptied
 from .run.facts import Counting, ExplainedLines, LostReport, Pair, estimated_tokens, lines_of

@@ -13,17 +13,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.factor import Factor
-from ..core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
-from ..money.prices import Price, signs_of, window_size
+from ..money.prices import Price
 from ..passes.condensation import Condensation
 from ..passes.receipts import NO_TARGET, Kept, Status
 from ..quality.evaluation import KeptShare
+from ..tokens.counting import BUILT_IN, Counter, CounterName, Encoding
+from ..tokens.factor import Factor
+from ..window.size import signs_of, window_size
+from ..window.use import GIVEN, in_use, remarks_on_usage
 from .costs import (
-    GIVEN,
     Cost,
     PriceSource,
     as_money,
@@ -31,9 +32,7 @@ from .costs import (
     cost_of,
     digits,
     dollars,
-    in_use,
     pays_after,
-    remarks_on_usage,
     rewrite_of,
     unknown_price,
 )

@@ -18,8 +18,6 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
-from ..core.factor import Factor
-from ..core.tokens import Counter
 from ..core.transcript import Block, Message, Transcript, calls_by_id
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import plural
@@ -36,8 +34,11 @@ from ..money.bill import (
     rebuilding,
     spent,
 )
+from ..tokens.counting import Counter
+from ..tokens.factor import Factor
 from ..toolcalls.tools import path_argument
-from .costs import dollars, overhead_of
+from ..window.use import overhead_of
+from .costs import dollars
 from .sections import BLANK, SHAPE, Part, Sentence, Table, as_warnings
 from .text import percent_text
 

@@ -17,8 +17,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from .. import api, formats
-from ..core.factor import CountName, Factor, factor_as
-from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..core.transcript import Message, Transcript, calls_by_id, cut_before
 from ..core.values import BlockKind, Role
 from ..errors import CondenseError, UnknownFormatError
@@ -30,6 +28,8 @@ from ..report.lists.validation import check
 from ..report.run.facts import estimated_tokens
 from ..storage.files import STDIO, writing, written_whole
 from ..storage.processes import in_order, usable_processors
+from ..tokens.counting import BUILT_IN, Counter, CounterName, encoding_for
+from ..tokens.factor import CountName, Factor, factor_as
 from .arrow import ParquetRows, check_no_parquet, check_output
 from .facts import TOLD, Tally
 from .reading import ArrayRows, Row, RowKind, RowLines, batches, is_array, is_parquet, opened, partners_of, read_row

@@ -12,8 +12,6 @@ from typing import Final, Self
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ..core.factor import CountName, Factor
-from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
 from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
@@ -24,6 +22,8 @@ from ..report.run.shortcomings import of_another
 from ..report.sections import SHAPE
 from ..report.text import change_text, percent
 from ..storage.files import suffix_of
+from ..tokens.counting import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
+from ..tokens.factor import CountName, Factor
 
 TOLD: Final = 100
 """Problems that are listed; the others are only counted."""

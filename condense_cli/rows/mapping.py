@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from .. import api
 from ..config.models import Configuration
-from ..core.factor import factor_of
 from ..core.transcript import Transcript
 from ..errors import CondenseError, UsageError
+from ..tokens.factor import factor_of
 from .arrow import batch_of
 from .condensing import Counters, for_each_row
 from .facts import Tally

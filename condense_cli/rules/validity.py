@@ -15,10 +15,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..core import json_text
-from ..core.factor import binds_thinking
 from ..core.lazy_pattern import lazy_pattern
 from ..core.transcript import SERVER_CALLS, TEXT_CALL, Block, JsonPath, Message, Source, Transcript
 from ..core.values import BlockKind, Family, Role, size_of
+from ..tokens.models import binds_thinking
 
 
 class Violation(Struct, frozen=True):

@@ -19,21 +19,17 @@ from ..clients.new_session import command_to_resume
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
 from ..config.own import UserConfiguration
-from ..core.factor import factor_of
-from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..core.wording import visible
 from ..delivering import Delivery, Destination, Where
 from ..errors import CondenseError, OutputError, UsageError
 from ..extractive.remembered import remember
-from ..money.prices import signs_of
 from ..passes.condensation import Condensation
 from ..passes.decisions import unchanged
 from ..passes.explained import explained
 from ..passes.selection import Address
 from ..providers.registry import DEFAULT, AnyProvider, Registry
-from ..providers.window import window_of
-from ..report.costs import Cost, PriceSource, cost_figures, cost_of, in_use, overhead_of
+from ..report.costs import Cost, PriceSource, cost_figures, cost_of
 from ..report.inspection import facts as inspection
 from ..report.inspection.facts import Inspection
 from ..report.page.conversation import ConversationPage, conversation_of
@@ -41,6 +37,11 @@ from ..report.run.shortcomings import warnings_of
 from ..report.text import percent
 from ..storage.backups import undo
 from ..storage.files import Stamp, check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
+from ..tokens.counting import Counter, encoding_for
+from ..tokens.factor import factor_of
+from ..window.decision import window_of
+from ..window.size import signs_of
+from ..window.use import in_use, overhead_of
 from .choice import Configurations, Places, UserChoice
 
 Asked = TypeVar("Asked")

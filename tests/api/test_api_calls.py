@@ -18,7 +18,7 @@ from condense_cli import CondensationManager, api
 from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Block, Message
 from condense_cli.errors import ConfigurationError, UsageError
-from condense_cli.providers.window import DecisionReason
+from condense_cli.window.decision import DecisionReason
 
 MESSAGES = conversation(12)
 

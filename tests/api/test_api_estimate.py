@@ -18,19 +18,20 @@ from condense_cli import api, formats
 from condense_cli.api import estimating, evaluating
 from condense_cli.config.loading import load_preset, parse_configuration
 from condense_cli.config.models import Configuration
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.money.prices import signs_of
 from condense_cli.passes.condensation import RunError
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
-from condense_cli.providers.window import WindowFlags
-from condense_cli.providers.window import window_of as window_of_model
 from condense_cli.report import costs
 from condense_cli.report.sections import to_json
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.tokens.factor import factor_of
+from condense_cli.window import sizing
+from condense_cli.window.decision import WindowFlags
+from condense_cli.window.decision import window_of as window_of_model
+from condense_cli.window.size import signs_of
 
 NAMES = ["speed", "lossless"]
 
@@ -240,7 +241,7 @@ def test_the_window_is_that_of_the_model_and_of_what_the_transcript_shows(monkey
         given.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(api, "window_of", window_of)
+    monkeypatch.setattr(sizing, "window_of", window_of)
     transcript = talk()
     api.condense(transcript, {}, model="gpt-4o", if_needed=True, context_window=1_000_000)
     model, _, user, asked, signs = given[0]

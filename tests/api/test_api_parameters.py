@@ -17,15 +17,15 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.config.options import NO_OVERRIDES
 from condense_cli.config.overrides import overrides_from
-from condense_cli.core.factor import Factor, Known
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers import manager
-from condense_cli.providers.manager import Sizing
 from condense_cli.providers.registry import Registry
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import Factor, Known
+from condense_cli.window.sizing import Sizing
 
 LINES = b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n'
 TWICE = Factor(2.0, Known.TABLE, 0.1)

@@ -15,7 +15,6 @@ from helpers import Outcome, condense_process
 from plugins import install, install_example
 
 from condense_cli.config.profiles import Access, Profile
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ExitStatus, UnknownFormatError
 from condense_cli.formats import parse
@@ -26,6 +25,7 @@ from condense_cli.llm.summarizer import Summaries
 from condense_cli.passes.summaries import Refused, Task, TextTask, Written
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import BUILT_IN
+from condense_cli.tokens.counting import Counter
 
 LOG = "\n".join(f"2026-11-0{n % 9 + 1} 12:00:{n:02} request {n} took {n * 7} ms" for n in range(60))
 CONVERSATION = [

@@ -15,9 +15,9 @@ from model_server import Play, model_server
 
 from condense_cli import api
 from condense_cli.config import profiles
-from condense_cli.core.factor import family_of
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import family_of
 
 PLAIN: Final = Counter().transcript(api.loads(session()))
 TABLE: Final = family_of(OPUS[1])

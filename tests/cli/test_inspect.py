@@ -27,12 +27,9 @@ from hypothesis import given
 from rich.cells import cell_len
 from strategies import FILES as FILES_OF_ANY_FORMAT
 
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import parse
-from condense_cli.report.costs import RECORDED, in_use
 from condense_cli.report.inspection.facts import (
     CONTENT,
     CONTENT_TYPES,
@@ -43,6 +40,9 @@ from condense_cli.report.inspection.facts import (
     Inspection,
     inspect,
 )
+from condense_cli.tokens.counting import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
+from condense_cli.tokens.factor import AS_COUNTED
+from condense_cli.window.use import RECORDED, in_use
 
 ENCODING = Encoding("o200k_base", exact=True)
 FILES = real.some(real.readable_files())

@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Transcript
 from condense_cli.core.values import Role
 from condense_cli.formats import parse
+from condense_cli.tokens.counting import Counter
 
 from .loopback import Json
 

@@ -19,11 +19,11 @@ from condense_cli.clients.client import SessionFile, last_timestamp
 from condense_cli.clients.finding import find
 from condense_cli.clients.listing import Facts, facts_of, iso, short_ids
 from condense_cli.clients.table import places
-from condense_cli.core.factor import Factor, factor_of, family_of
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.errors import ExitStatus
-from condense_cli.report.costs import in_use
 from condense_cli.report.inspection.facts import inspect
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.tokens.factor import Factor, factor_of, family_of
+from condense_cli.window.use import in_use
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 

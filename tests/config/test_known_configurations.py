@@ -15,9 +15,7 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in, parse_gap, parse_summary
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.lossless.decode import decode
@@ -25,6 +23,8 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
 from condense_cli.passes.receipts import THINKING, Kept, PassReceipt, Receipt, Status
 from condense_cli.providers.native import Refusal
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 FILES: Final = [*real.SAMPLES, *real.largest()]

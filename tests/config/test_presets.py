@@ -24,10 +24,10 @@ from condense_cli.config.packaged import known as packaged
 from condense_cli.config.packaged import packing
 from condense_cli.config.preset_folders import DEFAULT_PRESET, preset_names, presets_folder
 from condense_cli.config.yaml_reading import read_yaml
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
 from condense_cli.formats import parse
+from condense_cli.tokens.counting import Counter
 
 DOCUMENTS: Final = {
     "examples/progressive-truncation.yaml": known.SIMPLE,

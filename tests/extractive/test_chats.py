@@ -11,12 +11,12 @@ from words_law import newest_stay, users_words_go_last
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.survey import Survey
 from condense_cli.ledger.entries import UserRequest
 from condense_cli.ledger.text import quoted
 from condense_cli.passes.condensation import Condensation
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 RULES = (

@@ -14,8 +14,6 @@ from build import anthropic, assistant, call, result, user
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense_cli.core.shared import sharing
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive.choice import (
     AGAIN,
     REST,
@@ -31,6 +29,8 @@ from condense_cli.extractive.choice import (
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.shared import sharing
 
 MARKER = 9
 OPENING = 4

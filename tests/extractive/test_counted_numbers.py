@@ -6,10 +6,10 @@ import pytest
 from build import anthropic, assistant, call, result, user
 
 from condense_cli.core.markers import short_hash
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import render, split
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 

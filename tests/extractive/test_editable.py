@@ -22,11 +22,11 @@ from build import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.likelihood import highest, means
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.versions import FEATURES, Shown
+from condense_cli.tokens.counting import Counter
 
 NUMBERS = st.lists(st.integers(-9, 9), max_size=40)
 REACH = st.integers(0, 14)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from condense_cli.core.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive import likelihood, versions
 from condense_cli.extractive.likelihood import MODEL, likelihoods
 from condense_cli.extractive.parts import Key
@@ -21,6 +20,7 @@ from condense_cli.extractive.shorten import shorten_each, shorten_to_budget, sum
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 MARKER = COUNT(str(Gap("406167", 123_456, 123_456)))

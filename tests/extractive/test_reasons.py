@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, read_turn, result, text, thinking, user
 
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive.parts import parts_of
 from condense_cli.extractive.reason import LineReason, Reason
 from condense_cli.extractive.reasons import FileWork, Reasons
 from condense_cli.extractive.units import render, split
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 REQUEST = user("Please look at this.")

@@ -6,9 +6,9 @@ import pytest
 from real import SAMPLES
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive.remembered import priced_of, remember
 from condense_cli.extractive.survey import Survey
+from condense_cli.tokens.counting import Counter
 
 SESSION = next(path for path in SAMPLES if path.name == "bugfix-session.jsonl")
 

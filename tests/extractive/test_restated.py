@@ -9,10 +9,10 @@ import pytest
 from rapidfuzz import fuzz
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive import parts
 from condense_cli.extractive.parts import likeness, restated_units
 from condense_cli.extractive.survey import Survey
+from condense_cli.tokens.counting import Counter
 
 SAID = (
     "Let me run the tests of the parser again.",

@@ -9,7 +9,6 @@ import pytest
 from build import anthropic, assistant, call, result, user
 
 from condense_cli.core.markers import gaps_in
-from condense_cli.core.tokens import Counter
 from condense_cli.core.values import Text
 from condense_cli.extractive import shorten
 from condense_cli.extractive.parts import Key
@@ -24,6 +23,7 @@ from condense_cli.extractive.shorten import (
 )
 from condense_cli.extractive.summary import Sections, addresses
 from condense_cli.extractive.survey import Survey
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 LONG = tuple("\n".join(f"{word}_{n} = load_{word}({n * 7919})" for n in range(30)) for word in ("limit", "offset"))

@@ -30,11 +30,11 @@ from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
+from condense_cli.tokens.counting import Counter
 
 WORTHS = st.sampled_from([0.05, 0.4, 2.0, 20.0, 1e6])
 

@@ -8,9 +8,9 @@ from build import LONG, anthropic, assistant, call, read_turn, result, text, use
 from helpers import as_lines, condense
 from pictures import picture
 
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.report.inspection.facts import find_repeats, inspect
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.tokens.factor import AS_COUNTED
 
 SENTENCE = "this line is long enough to be a repeat"
 

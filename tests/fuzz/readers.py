@@ -18,7 +18,6 @@ import atheris
 with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli import api
     from condense_cli.config.loading import parse_configuration
-    from condense_cli.core.tokens import Counter
     from condense_cli.core.transcript import Message, Transcript
     from condense_cli.core.values import BlockKind
     from condense_cli.errors import CondenseError
@@ -26,6 +25,7 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli.lossless.decode import decode
     from condense_cli.lossless.encode import encode, with_blocks
     from condense_cli.lossless.pieces import Finders
+    from condense_cli.tokens.counting import Counter
     from condense_cli.toolcalls.tools import arguments_of
 
 PROJECT = Path(__file__).resolve().parent.parent.parent

@@ -10,10 +10,10 @@ import pytest
 from real import PROJECT, SESSION
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive import likelihood
 from condense_cli.extractive.likelihood import MODEL, Model
 from condense_cli.extractive.survey import Survey
+from condense_cli.tokens.counting import Counter
 
 
 @pytest.fixture

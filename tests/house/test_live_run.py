@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from real import PROJECT
 
-from condense_cli.core.factor import typical_of
 from condense_cli.live.replaying import BlockSizes
 from condense_cli.money.bill import CacheRules, PromptCache
+from condense_cli.tokens.factor import typical_of
 
 sys.path.append(str(PROJECT / "tests"))
 

@@ -169,6 +169,6 @@ def test_a_small_run_compiles_no_pattern_that_it_does_not_need(tmp_path: Path) -
     command = [sys.executable, "-c", COMPILED, "run", str(path), "--preset", "speed", "-o", str(tmp_path / "out.jsonl")]
     said = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stderr
     compiled, modules = eval(said.rpartition("COMPILED ")[2])
-    assert {module for module, function in compiled if function == "<module>"} == {"condense_cli.core.token_table"}
+    assert {module for module, function in compiled if function == "<module>"} == {"condense_cli.tokens.token_table"}
     assert 10 < len(compiled) < 40
     assert modules < 370

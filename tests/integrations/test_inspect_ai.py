@@ -16,9 +16,9 @@ from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
 from inspect_ai.tool import Tool, tool
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.integrations.inspect_ai import CondenseCompaction
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 
 from .wire import DONE, TASK, TURNS, body_of, wire
 from .wire import look as found_in

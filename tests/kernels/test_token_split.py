@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.core.tiktoken_counter import counter_of
-from condense_cli.core.token_table import ENCODING, TokenTable, UnknownCharacterError, load
-from condense_cli.core.tokens import chunks
 from condense_cli.formats import parse
+from condense_cli.tokens.counting import chunks
+from condense_cli.tokens.tiktoken_counter import counter_of
+from condense_cli.tokens.token_table import ENCODING, TokenTable, UnknownCharacterError, load
 
 Count = Callable[[str], int]
 

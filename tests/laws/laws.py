@@ -17,9 +17,7 @@ from words_law import users_words_go_last
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core import json_text
-from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import gaps_in, may_be_marked, parse_gap
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Place, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.formats import detected_format, format_named, parse, serialize
@@ -32,6 +30,8 @@ from condense_cli.passes.receipts import PRELUDE, REPLACING, THINKING, Kept, Sta
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.rules import validity
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.models import binds_thinking
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 APPENDING = ("claude-code", "codex")

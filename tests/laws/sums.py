@@ -5,8 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, BlockKey, Message, Transcript
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
@@ -14,6 +12,8 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.decisions import REFER
 from condense_cli.report.inspection.savings import references_after
 from condense_cli.report.run.facts import savings_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 
 def references_are_those_of_restore(result: Condensation, data: bytes, count: Counter) -> None:

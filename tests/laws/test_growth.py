@@ -12,7 +12,6 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.core import json_text
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import LazyText
 from condense_cli.extractive import reading, shorten
@@ -24,6 +23,7 @@ from condense_cli.lossless import references
 from condense_cli.lossless.encode import encode
 from condense_cli.lossless.pieces import Finders
 from condense_cli.passes.modes.chosen import _with_halves
+from condense_cli.tokens.counting import Counter
 
 TIMES = 2.6
 """What twice the input may take: twice as much, and what a logarithm or a threshold adds."""

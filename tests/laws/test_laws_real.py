@@ -17,13 +17,13 @@ from condense_cli import api
 from condense_cli.config.loading import load_with_positions
 from condense_cli.config.models import LosslessConfig
 from condense_cli.config.preset_folders import preset_names, presets_folder
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse, serialize
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 
 CONFIGURATIONS = [presets_folder() / f"{name}.yaml" for name in preset_names()] + sorted(
     (presets_folder() / "examples").glob("*.yaml")

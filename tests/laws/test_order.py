@@ -21,11 +21,11 @@ from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.core.markers import SummaryMark
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.formats import format_named, parse
 from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
+from condense_cli.tokens.counting import Counter
 
 EARLIER = st.sampled_from([None, {"max_messages_to_keep": 6}, {"max_messages_to_keep": 12}])
 """What condensed a conversation before: nothing, or a summary behind which the rest is new work to the next run."""

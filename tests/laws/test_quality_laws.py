@@ -14,13 +14,13 @@ from strategies import FILES
 from condense_cli import api
 from condense_cli.api.evaluating import KNOWN_WAYS
 from condense_cli.config.models import Configuration
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.recall import Questions, Recall
 from condense_cli.quality.witnesses import WITNESSES, measure
+from condense_cli.tokens.counting import Counter
 
 CONTENTS = st.sampled_from([0.3, 0.5, 0.75])
 

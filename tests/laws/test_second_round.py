@@ -20,14 +20,14 @@ from test_order import WAYS, sources, with_new_work
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core import json_text
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.facts import facts_of
 from condense_cli.core.markers import parse_gap
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.ledger.text import OPENING
 from condense_cli.passes.condensation import Condensation
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 WITH_TARGET = ("balanced", "cost", "speed", "max")
 SUMMARIZING = st.sampled_from([(6, "max"), (12, "max"), (6, "native"), (12, "native")])

@@ -17,11 +17,11 @@ from yesterday import sources
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.formats import format_named
 from condense_cli.formats.engine.client_text import _TAGS
 from condense_cli.lossless.decode import decode
+from condense_cli.tokens.counting import Counter
 
 Json = dict[str, Any]
 Place = Callable[[str, str], list[Json]]

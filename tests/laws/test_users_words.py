@@ -29,15 +29,15 @@ from strategies import FILES, MODELS, REPEATING_FILES
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.core import json_text
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.answers import own_units, pasted_units
 from condense_cli.extractive.units import render, split
 from condense_cli.formats import parse
 from condense_cli.ledger.collect import collect
 from condense_cli.passes.receipts import Kept
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 WITH_TARGET = ("balanced", "cost", "speed", "max")
 RULES = (

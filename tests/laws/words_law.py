@@ -8,7 +8,6 @@ from condense_cli import api
 from condense_cli.config.models import Configuration, ExtractConfig, Selection
 from condense_cli.core.markers import parse_gap
 from condense_cli.core.selectors import is_exact, parse_selector
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import BlockKind, ContentType
 from condense_cli.extractive.answers import is_typed, words_in
@@ -21,6 +20,7 @@ from condense_cli.passes.modes.sliding_window import PASS
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import meant, protect
 from condense_cli.passes.words import lost
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 SIX = 6

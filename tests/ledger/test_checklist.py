@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from build import anthropic, assistant, call, result, text, user
 
-from condense_cli.core.tokens import Counter
 from condense_cli.ledger.checklist import Checklist, of_messages, of_text
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest
 from condense_cli.ledger.text import fit, render
+from condense_cli.tokens.counting import Counter
 
 SHARE = 0.2
 

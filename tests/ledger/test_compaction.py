@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import condense_cli
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive.units import split
 from condense_cli.ledger.compaction import Compaction, compaction, read_back
 from condense_cli.ledger.entries import Todo
 from condense_cli.ledger.wishes import Wishes, matching
 from condense_cli.quality.recall import Questions
+from condense_cli.tokens.counting import Counter
 
 RULE = "Never push to main.\nAsk me before you delete anything."
 PLAN = "## Migration plan\n1. Copy the table accounts_v2.\n2. Switch the reader.\n3. Drop accounts_v1 on Friday."

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from ledgers import ledgers
 
 from condense_cli.core.markers import parse_summary
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.ledger.entries import FileEntry, Ledger, Todo, UserRequest, merge
 from condense_cli.ledger.text import FRAME, SummarizedStretch, SummaryLimits, fit, parse, render
 from condense_cli.ledger.text import parse as parse_ledger
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 

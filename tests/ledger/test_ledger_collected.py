@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript, cut_before
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import CommandEntry, FileEntry, Ledger, UserRequest, merge
 from condense_cli.ledger.text import fit, parse, render
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.outcomes import first_error
 from condense_cli.toolcalls.tools import matched_texts
 

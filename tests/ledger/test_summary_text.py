@@ -13,7 +13,6 @@ from ledgers import HOSTILE
 
 from condense_cli import api
 from condense_cli.core.markers import SummaryMark
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.extractive.shorten import stretches_of, summarize
 from condense_cli.extractive.summary import Sections, addresses
@@ -22,6 +21,7 @@ from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.ledger.collect import Effect, collect, file_effects
 from condense_cli.ledger.entries import Ledger, UserRequest
 from condense_cli.ledger.text import SummarizedStretch, SummaryLimits, parse, render, said_by_summary
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 

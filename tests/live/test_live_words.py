@@ -9,11 +9,11 @@ from build import assistant, user
 from live_conversations import conversation, live_of, turns
 
 from condense_cli import Live
-from condense_cli.core.factor import typical_of
 from condense_cli.errors import UsageError
 from condense_cli.live.deciding import DecisionKind, DecisionRequest
 from condense_cli.live.policies import Moment, Share, Tokens, policy_named
 from condense_cli.live.requests import Request
+from condense_cli.tokens.factor import typical_of
 
 OPUS = "claude-opus-5-5"
 

@@ -10,7 +10,6 @@ from fake_client import EACH, caller, failing, profile, reasons, request, run, w
 from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access
-from condense_cli.core.tokens import Counter
 from condense_cli.llm.access import AccessChoice
 from condense_cli.llm.budget import Budget, Spent, Worst
 from condense_cli.llm.cache import Cache
@@ -20,6 +19,7 @@ from condense_cli.llm.prompts import PromptTask, Subject, request_for
 from condense_cli.llm.summaries import planned
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.money.economics import CallUsage
+from condense_cli.tokens.counting import Counter
 
 WORST = 64 + 4 + 150
 """Tokens that a request of these tests can use at most."""

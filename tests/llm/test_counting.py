@@ -18,8 +18,6 @@ from strategies import FILES as FILES_OF_ANY_FORMAT
 from test_model_clients import APIS, FAILURES, Api, access
 
 from condense_cli import api as library
-from condense_cli.core.factor import Factor, Known
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
@@ -28,6 +26,8 @@ from condense_cli.llm.access import Redactor
 from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest
 from condense_cli.llm.counting import counted_factor
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import Factor, Known
 
 SESSION = library.loads(session())
 PIXEL = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}

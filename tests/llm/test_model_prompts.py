@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from condense_cli import formats
 from condense_cli.config.profiles import Access, PriceOverride, Profile
-from condense_cli.core.tokens import count_text
 from condense_cli.llm.budget import Spent
 from condense_cli.llm.calls import Caller, Fulfilment
 from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest, failure, max_output
@@ -36,6 +35,7 @@ from condense_cli.llm.prompts import (
 )
 from condense_cli.llm.summaries import plan, summarize
 from condense_cli.money.economics import CallUsage
+from condense_cli.tokens.counting import count_text
 
 
 def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -> PromptTask:

@@ -14,15 +14,15 @@ from helpers import as_lines, condense, condense_on_terminal, listing
 from rich.cells import cell_len
 
 from condense_cli import api
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import gaps_in, short_hash
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
 from condense_cli.report.difference import What
 from condense_cli.report.inspection.lookup import HitKind, find
 from condense_cli.report.inspection.savings import FINDERS, find_savings
 from condense_cli.report.run import facts
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 

@@ -13,9 +13,9 @@ from helpers import condense, condense_on_terminal
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import format_named
+from condense_cli.tokens.counting import Counter
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 

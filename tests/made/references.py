@@ -8,7 +8,6 @@ from itertools import product
 from msgspec.structs import replace
 
 from condense_cli.core.markers import REFERENCE_PREFIX, without_escape
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import BlockKind
 from condense_cli.lossless.decode import decode
@@ -17,6 +16,7 @@ from condense_cli.lossless.lines import read_lines
 from condense_cli.lossless.matching import Reader
 from condense_cli.lossless.pieces import Finders
 from condense_cli.lossless.references import parse_reference
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()

@@ -8,11 +8,11 @@ import pytest
 from build import anthropic, assistant, call, conversation, cut_to, one_pass, result, text, user
 from build import condense as run_passes
 
-from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
 from condense_cli.money.economics import PrefixRewrite
 from condense_cli.money.prices import Price
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.costs import Cost, PriceSource, cost_of, dollars, pays_after, rewrite_of
+from condense_cli.tokens.counting import MESSAGE_TOKENS, Counter
 
 COUNT = Counter()
 

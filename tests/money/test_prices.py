@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from condense_cli.money import prices
-from condense_cli.money.prices import Price, bare_name, context_window, price_of, table
+from condense_cli.money.prices import Price, context_window, price_of, table
+from condense_cli.tokens.models import bare_name
 
 WHEN = datetime(2026, 10, 1, tzinfo=UTC)
 MILLION = Decimal(1_000_000)

@@ -24,12 +24,12 @@ from build import (
 from summarizers import Failing, Short, Wordy
 
 from condense_cli.core.markers import parse_summary
-from condense_cli.core.tokens import Counter
 from condense_cli.core.values import BlockKind
 from condense_cli.ledger.text import parse as parse_ledger
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.report.run.shortcomings import warnings_of
+from condense_cli.tokens.counting import Counter
 
 # --- What is summarized -----------------------------------------------------------------------------------------------
 

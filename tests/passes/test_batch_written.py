@@ -16,11 +16,11 @@ from rollouts import message as codex_message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.core.factor import binds_thinking
 from condense_cli.core.markers import GO_ON, find_stretch, parse_summary
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.condensation import Condensation
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.models import binds_thinking
 
 
 # Roles alternate where the API wants that; a line leads on from one to the next.

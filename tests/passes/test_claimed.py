@@ -10,11 +10,11 @@ from build import LONG, anthropic, assistant, call, configuration, cut_to, one_p
 
 from condense_cli import api
 from condense_cli.config.options import Overrides
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.shorten import summarize
 from condense_cli.extractive.survey import Survey
 from condense_cli.passes.condensation import Condensation
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.outcomes import without_claims
 
 CURRENT = " (file state is current in your context — no need to Read it back)"

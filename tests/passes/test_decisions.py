@@ -14,7 +14,6 @@ from real import SAMPLES
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.lossless.encode import Encoded, encode
 from condense_cli.passes import prelude
@@ -23,6 +22,7 @@ from condense_cli.passes.decisions import Fate
 from condense_cli.passes.receipts import PRELUDE, Kept
 from condense_cli.passes.selection import protect
 from condense_cli.passes.sheet import Sheet
+from condense_cli.tokens.counting import Counter
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 

@@ -25,7 +25,6 @@ from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.core.markers import parse_summary
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.ledger.collect import collect
@@ -36,6 +35,7 @@ from condense_cli.passes.receipts import NOTE, Kept
 from condense_cli.passes.selection import protect
 from condense_cli.passes.sheet import Sheet
 from condense_cli.passes.thinking import OLD
+from condense_cli.tokens.counting import Counter
 
 NOISE = "\n".join(f"step {n} is done" for n in range(60))
 

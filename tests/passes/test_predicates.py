@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from condense_cli.config.models import Age, Globs, IndexRange, Predicates
 from condense_cli.core.markers import Gap, SummaryMark, short
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.passes.selection import compile_predicates
+from condense_cli.tokens.counting import Counter
 
 
 def marked(message: Message, stands_for: int) -> Message:

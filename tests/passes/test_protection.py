@@ -12,11 +12,11 @@ from condense_cli import api
 from condense_cli.api import overrides_from
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
 from condense_cli.config.options import NO_OVERRIDES, Overrides
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import Selected, no_selectors, protect, select, why_untouched
+from condense_cli.tokens.counting import Counter
 
 COMMAND = "<command-name>/init</command-name>"
 TYPED_BEHIND = f"{COMMAND}\n<command-args>Never push.</command-args>"

@@ -16,7 +16,6 @@ from sums import savings_add_up
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript, cut_before, stretches
 from condense_cli.core.values import BlockKind
 from condense_cli.formats import parse, serialize
@@ -27,6 +26,7 @@ from condense_cli.passes.modes.sliding_window import dropped, sliding
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.walk import condense
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 
 
 def slid(transcript: Transcript, configuration: Configuration = Configuration()) -> Condensation:  # noqa: B008

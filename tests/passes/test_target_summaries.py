@@ -11,11 +11,11 @@ from build import LONG, anthropic, assistant, condense, conversation, extract, r
 from helpers import condense_process
 
 from condense_cli.core.markers import SummaryMark
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
 from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.receipts import Kept
+from condense_cli.tokens.counting import Counter
 
 SUMMARIZING: Final = {"extract_config": {"may_summarize": True}}
 

@@ -34,12 +34,12 @@ from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.formats import parse
 from condense_cli.passes.modes.approach import approach
 from condense_cli.passes.receipts import Kept, Status
+from condense_cli.tokens.counting import Counter
 
 MEETING = ("balanced", "cost", "speed")
 """Presets that meet a target."""

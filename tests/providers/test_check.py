@@ -17,7 +17,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import Profile
 from condense_cli.errors import ConfigurationError, ExitStatus
-from condense_cli.providers.window import CheckDecision, DecisionReason, Sizes, Window, WindowFlags, decide, window_of
+from condense_cli.window.decision import CheckDecision, DecisionReason, Sizes, Window, WindowFlags, decide, window_of
 
 SMALL = as_lines(conversation())
 

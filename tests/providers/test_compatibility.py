@@ -19,7 +19,6 @@ from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig
 from condense_cli.config.own import KnownProfile, UserConfiguration
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.llm.access import AccessChoice, Permission, choose
@@ -28,11 +27,12 @@ from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
-from condense_cli.providers.manager import Sizing
 from condense_cli.providers.native import Refusal
-from condense_cli.providers.window import Window, decide, window_of
 from condense_cli.report.run import facts
 from condense_cli.report.run import log as run_log
+from condense_cli.tokens.counting import Counter, encoding_for
+from condense_cli.window.decision import Window, decide, window_of
+from condense_cli.window.sizing import Sizing
 
 
 def prompt(custom: str | None = None) -> str:

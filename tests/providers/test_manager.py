@@ -19,7 +19,6 @@ from summarizers import Failing, Short
 from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig, Prelude
 from condense_cli.config.options import Overrides
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.passes.condensation import Condensation
@@ -27,9 +26,11 @@ from condense_cli.passes.modes.sliding_window import PASS, dropped
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Capabilities, Provider, Run
-from condense_cli.providers.manager import CHECK, Sizing
+from condense_cli.providers.manager import CHECK
 from condense_cli.providers.registry import FoundPlugin, Registry
-from condense_cli.providers.window import Window
+from condense_cli.tokens.counting import Counter
+from condense_cli.window.decision import Window
+from condense_cli.window.sizing import Sizing
 
 NATIVE = Configuration(provider="native", native=NativeConfig(max_messages_to_keep=3))
 SLIDING = replace(NATIVE, fallback="sliding_window")

@@ -15,7 +15,6 @@ from summarizers import Short
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.yaml_reading import read_yaml
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.llm.budget import Spent
@@ -26,6 +25,7 @@ from condense_cli.passes.offline import Offline
 from condense_cli.passes.summaries import Outcome, Task
 from condense_cli.providers.base import Provider, Run
 from condense_cli.providers.registry import BUILT_IN
+from condense_cli.tokens.counting import Counter
 
 TRANSCRIPT = anthropic(*conversation(8), user("And now?"))
 

@@ -9,11 +9,11 @@ from summarizers import Short
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
-from condense_cli.core.tokens import Counter
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.modes.sliding_window import dropped
-from condense_cli.providers.manager import Sizing
-from condense_cli.providers.window import Window
+from condense_cli.tokens.counting import Counter
+from condense_cli.window.decision import Window
+from condense_cli.window.sizing import Sizing
 
 MESSAGES = conversation(12)
 TOKENS = Counter().transcript(anthropic(*MESSAGES))

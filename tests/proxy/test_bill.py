@@ -22,7 +22,6 @@ from live_conversations import lines
 from msgspec.structs import replace
 from real import PROJECT, more_of
 
-from condense_cli.core.factor import typical_of
 from condense_cli.live.deciding import CacheGuess
 from condense_cli.live.replaying import BlockSizes
 from condense_cli.live.state import StateFile
@@ -30,6 +29,7 @@ from condense_cli.money.bill import Billed, CacheRules, PromptCache
 from condense_cli.money.economics import Accounting, CallUsage
 from condense_cli.proxy.forwarding import UsageReader
 from condense_cli.proxy.record import Savings, SentRequest, cost_of, money_words, summary
+from condense_cli.tokens.factor import typical_of
 
 from .talks import EAGER
 from .upstream import Answer, Asked, api, ask, proxied, said

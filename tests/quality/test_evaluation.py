@@ -16,13 +16,13 @@ from condense_cli.api.evaluating import KNOWN_WAYS, Plan, Unread, configured, ev
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import CUT
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, cut_before
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.quality.baselines import BASELINES, EXTRACTION, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.recall import Recall, Score
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 

@@ -10,9 +10,9 @@ from condense_cli import api
 from condense_cli.api.evaluating import evaluate
 from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.tokens import Counter
 from condense_cli.quality.evaluation import Cut, Evaluated, Point, beats, expected_of, kept_by
 from condense_cli.quality.recall import Recall, Score
+from condense_cli.tokens.counting import Counter
 
 
 def point(way: str, tokens: int, facts: int, lines: int) -> Point:

@@ -10,9 +10,9 @@ from helpers import condense
 from real import PROJECT, SESSION
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.quality.losses import MOST, LossKind, LostItem, losses
+from condense_cli.tokens.counting import Counter
 
 DECIDED = "The root cause is the rounding in apply_discount, so we must use ROUND_HALF_UP."
 

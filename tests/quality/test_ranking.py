@@ -15,10 +15,10 @@ from rich.cells import cell_len
 
 from condense_cli import api
 from condense_cli.api.evaluating import evaluate
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
 from condense_cli.quality.evaluation import expected_of
 from condense_cli.report.estimate import Ranked, beaten, in_order, recommended
+from condense_cli.tokens.counting import Counter
 
 SMALL, MIDDLE, LARGE = Ranked("small", 100, 70, 60), Ranked("middle", 200, 95, 90), Ranked("large", 300, 99, 97)
 

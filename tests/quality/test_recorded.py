@@ -15,13 +15,13 @@ from helpers import as_lines
 from condense_cli import api
 from condense_cli.api.evaluating import Plan, judge_recorded
 from condense_cli.config.loading import load_preset
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
 from condense_cli.formats.compacted import CompactionKind, compactions, stretches
 from condense_cli.quality import recorded
 from condense_cli.quality.recall import Score
 from condense_cli.quality.recorded import CLIENT, After, Judged, NotJudged
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import factor_of
 
 ALONE = Plan((), ())
 BESIDE = Plan((("balanced", load_preset("balanced")),), ("oldest",))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 from build import anthropic, assistant, read_turn, user
 
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import ROUNDS, Point, after_rounds, evaluate
+from condense_cli.tokens.counting import Counter
 
 COUNT = Counter()
 RULES = 10

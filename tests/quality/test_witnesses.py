@@ -10,9 +10,9 @@ import pytest
 from answers import ANSWERS
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message
 from condense_cli.quality.witnesses import MEASURES, Continuation, measure
+from condense_cli.tokens.counting import Counter
 
 
 def lines(seed: int, number: int = 20) -> list[str]:

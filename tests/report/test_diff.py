@@ -25,9 +25,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.markers import Gap, SummaryMark
-from condense_cli.core.tokens import Counter
 from condense_cli.core.values import BlockKind
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
@@ -35,6 +33,8 @@ from condense_cli.report import difference as diffs
 from condense_cli.report.difference import What, between, line_hunks, moved_hunks
 from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text import readable
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
 
 BATCH: dict[str, Any] = {
     "mode": "batch",

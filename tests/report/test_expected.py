@@ -13,10 +13,10 @@ from model_server import model_server
 from real import PROJECT, SESSION
 
 from condense_cli import api
-from condense_cli.core.shared import sharing
-from condense_cli.core.tokens import Counter
 from condense_cli.quality.losses import losses
 from condense_cli.report.run.expected import expected_by_name
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.shared import sharing
 
 SAMPLE = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
 CHAT = str(PROJECT / "sample_transcripts" / "bugfix-chat.jsonl")

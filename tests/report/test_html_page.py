@@ -16,7 +16,6 @@ from pages import data_of
 from real import SAMPLES
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.wording import visible
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
@@ -24,6 +23,7 @@ from condense_cli.report.costs import Cost
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
 from condense_cli.report.text import operation_label
+from condense_cli.tokens.counting import Counter, encoding_for
 
 HOSTILE: Final = (
     "</script><script>alert(1)</script>",

@@ -13,11 +13,11 @@ from helpers import as_lines, condense, session
 from rich.console import Console
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.wording import visible
 from condense_cli.ledger.compaction import compaction
 from condense_cli.report.sections import BLANK, Part, Sentence, Table
 from condense_cli.report.terminal import render, table_lines
+from condense_cli.tokens.counting import Counter
 
 NUMBERS = Table(("name", "tokens", "share"), [["src/prices.py", "1,200", "60.0%"], ["b", "800", "40.0%"]], right=(1, 2))
 

@@ -20,13 +20,13 @@ from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
 from condense_cli.rows.condensing import Counters, for_each_row, tally_result
 from condense_cli.rows.facts import Tally
 from condense_cli.rows.reading import Row, RowKind, RowLines, kind_of, named_kind, read_row
+from condense_cli.tokens.counting import Counter
 
 
 def line_of(value: Any) -> bytes:

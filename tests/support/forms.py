@@ -16,7 +16,7 @@ KERNELS: Final = Path("condense_cli", "kernels")
 _CONDENSES: Final = """
 import json, sys
 import condense_cli
-from condense_cli.core.tokens import Counter
+from condense_cli.tokens.counting import Counter
 from condense_cli.errors import CondenseError
 from condense_cli.kernels import IS_COMPILED
 print(json.dumps(IS_COMPILED), flush=True)

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import Live, api
-from condense_cli.core.factor import binds_thinking
 from condense_cli.live.deciding import DecisionKind, Fitted
 from condense_cli.live.policies import Moment, Outcome
 from condense_cli.live.requests import is_thinking, without_marks
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.models import binds_thinking
 
 
 class Eager(Struct, frozen=True):

@@ -177,8 +177,8 @@ def counting(factor: float, around: int = 400) -> Play:
     """A count of so many tokens for each that is counted here, and of what the API puts around a request."""
 
     def play(exchange: Exchange) -> None:
-        from condense_cli.core.tokens import Counter
         from condense_cli.formats import parse
+        from condense_cli.tokens.counting import Counter
 
         body = {key: value for key, value in exchange.body.items() if key != "tools"}
         transcript = parse(json.dumps(body).encode())

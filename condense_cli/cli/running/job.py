@@ -20,12 +20,9 @@ from ...config.options import NO_OVERRIDES, Overrides
 from ...config.overrides import Settings, without_passes
 from ...config.own import load_user_configuration
 from ...config.preset_folders import DEFAULT_PRESET
-from ...core.factor import CountName, Factor
-from ...core.tokens import Counter
 from ...core.transcript import Message, Transcript
 from ...errors import ExitStatus, UsageError
 from ...formats import detected_format, format_named
-from ...money.prices import signs_of
 from ...passes.condensation import Condensation
 from ...passes.context import Context
 from ...passes.flags import missed_keeps
@@ -33,12 +30,16 @@ from ...passes.limits import target_of
 from ...passes.receipts import SUMMARIZE
 from ...passes.summaries import OFFLINE
 from ...plugins import Installed
-from ...providers.manager import Sizing
 from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
-from ...providers.window import Window, WindowFlags, window_of
-from ...report.costs import beside_messages, dollars, remarks_on_usage
+from ...report.costs import dollars
 from ...report.run.facts import Summarized
+from ...tokens.counting import Counter
+from ...tokens.factor import CountName, Factor
+from ...window.decision import Window, WindowFlags, window_of
+from ...window.size import signs_of
+from ...window.sizing import Sizing
+from ...window.use import beside_messages, remarks_on_usage
 from ..commands.shrink import RunOptions
 from ..console import console
 from ..options import Spending

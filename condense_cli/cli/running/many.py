@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from ... import formats
 from ...calling import OnDemand
 from ...config.own import load_user_configuration
-from ...core.tokens import Counter
 from ...core.version import __version__
 from ...core.wording import plural
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
@@ -41,6 +40,7 @@ from ...rows.reading import FORMAT as ROWS
 from ...rows.reading import RowKind, rows_in
 from ...storage.files import check_no_links, make_folder, packed, write_bytes
 from ...storage.processes import in_order, usable_processors
+from ...tokens.counting import Counter
 from ..commands.shrink import RunOptions, Writing
 from ..console import bar, print_lines, print_parts, say
 from ..work.reading import read_transcript

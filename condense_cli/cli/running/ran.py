@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ...clients.choices import RESUMABLE
-from ...core.tokens import Counter, Encoding, encoding_for
 from ...core.wording import visible
 from ...delivering import TO_A_PIPE, Delivery, Destination, Where, check_place
 from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...passes.receipts import EMPTY, EXTRACT, NO_TARGET
 from ...report import costs
-from ...report.costs import Cost, cost_figures, overhead_of
+from ...report.costs import Cost, cost_figures
 from ...report.run import facts
 from ...report.run.sections import growth, sentences, slim_line
 from ...report.run.shortcomings import warnings_of
 from ...report.sections import to_json
 from ...report.text import percent
 from ...storage.files import check_output, is_same_file, stamp, suffix_of, write_bytes
+from ...tokens.counting import Counter, Encoding, encoding_for
+from ...window.use import overhead_of
 from ..commands.shrink import RunOptions, Showing
 from ..console import console, print_paged, say, tell, write_text
 from ..work.reading import name_of

@@ -25,8 +25,6 @@ from rich.text import Text
 from ...calling import Calls, OnDemand
 from ...config.base import ProviderSettings
 from ...config.models import Configuration
-from ...core.factor import CountName, factor_as
-from ...core.tokens import CounterName
 from ...core.transcript import Transcript
 from ...core.wording import plural, visible
 from ...delivering import TO_A_PIPE, Destination, Where
@@ -62,6 +60,8 @@ from ...rows.facts import FileResult, Problem, Tally
 from ...rows.reading import RowKind, RowLines, is_array, is_parquet, opened
 from ...storage.files import STDIO
 from ...storage.processes import usable_processors
+from ...tokens.counting import CounterName
+from ...tokens.factor import CountName, factor_as
 from ..commands.shrink import RunOptions, Showing
 from ..console import console, print_lines, print_parts, say, write_out, write_text
 from ..work.reading import name_of

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ...calling import Calls, OnDemand
 from ...config.own import load_user_configuration
-from ...core.tokens import Counter
 from ...core.transcript import Message
 from ...errors import CondenseError
 from ...report.costs import digits
@@ -23,6 +22,7 @@ from ...report.run.facts import Summarized
 from ...rows.many_files import Input
 from ...rows.reading import rows_in
 from ...storage.processes import in_order
+from ...tokens.counting import Counter
 from ..work.reading import read_transcript
 from .job import SummaryUse, Treatment, check_keep, summaries_for, summary_use
 

@@ -10,15 +10,16 @@ import typer
 
 from ...config.models import Configuration
 from ...config.own import load_user_configuration
-from ...core.tokens import Counter, encoding_for
 from ...core.wording import visible
 from ...errors import ExitStatus, UsageError
-from ...money.prices import price_of, signs_of
-from ...providers.window import DecisionReason, WindowFlags, decide, window_of
-from ...report.costs import beside_messages, overhead_of, remarks_on_usage
+from ...money.prices import price_of
 from ...report.lists import check as facts
 from ...report.run.facts import estimated_tokens
 from ...report.sections import to_json
+from ...tokens.counting import Counter, encoding_for
+from ...window.decision import DecisionReason, WindowFlags, decide, window_of
+from ...window.size import signs_of
+from ...window.use import beside_messages, overhead_of, remarks_on_usage
 from ..commands.decide import CheckOptions
 from ..console import between_words, console, write_text
 from .counting import count_asked, factor_for

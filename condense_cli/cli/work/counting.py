@@ -7,10 +7,10 @@ from typing import NamedTuple
 from ...calling import Calls
 from ...config.base import Limits
 from ...config.overrides import Settings
-from ...core.factor import CountName, Factor, factor_as
-from ...core.tokens import Counter, CounterName, Encoding, encoding_for
 from ...core.transcript import Transcript
 from ...errors import UsageError
+from ...tokens.counting import Counter, CounterName, Encoding, encoding_for
+from ...tokens.factor import CountName, Factor, factor_as
 from ..options import CountOptions
 
 

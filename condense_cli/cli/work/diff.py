@@ -7,7 +7,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from ... import api
-from ...core.tokens import Counter
 from ...errors import UsageError
 from ...passes import must_keep
 from ...passes.explained import explained
@@ -17,6 +16,7 @@ from ...report.run import terminal
 from ...report.run.facts import LostReport
 from ...report.run.sections import lost_things
 from ...report.sections import to_json
+from ...tokens.counting import Counter
 from ..commands.look import DiffOptions
 from ..console import console, print_parts, say, write_text
 from .counting import count_asked, factor_for

@@ -20,7 +20,6 @@ from ...clients.table import session_places
 from ...config.loading import load_with_positions
 from ...config.models import Configuration
 from ...core.arguments import is_share
-from ...core.tokens import Counter
 from ...errors import ExitStatus, UnreadableError, UsageError
 from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
@@ -32,6 +31,7 @@ from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.extras import missing
 from ...storage.files import check_folder, check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
+from ...tokens.counting import Counter
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
 from ..console import bar, print_parts, say, write_text
 from ..running.job import calls_of, summaries_for

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from ...calling import Calls, redactor_of
 from ...config.own import KnownProfile, UserConfiguration, load_user_configuration, unknown_profile
 from ...config.profiles import Access, Profile
-from ...core.factor import Factor, tokenizer_of
-from ...core.tokens import Counter, encoding_for
 from ...core.transcript import Transcript
 from ...errors import CallFailedError, UsageError
 from ...llm.access import open_access
 from ...llm.client import CallError, Failure
 from ...llm.counting import counted_factor
-from ...money.prices import bare_name
-from ...providers.window import profile_of
+from ...tokens.counting import Counter, encoding_for
+from ...tokens.factor import Factor
+from ...tokens.models import bare_name, tokenizer_of
+from ...window.decision import profile_of
 from ..console import console
 
 _WITHOUT: Final = "--count model calls nothing."

@@ -12,13 +12,13 @@ from ...config.models import Configuration
 from ...config.own import load_user_configuration
 from ...errors import CondenseError, UsageError
 from ...money.bill import BilledRequest
-from ...money.prices import signs_of
-from ...providers.window import window_of
 from ...report import history
 from ...report.inspection import facts, sections
 from ...report.sections import to_json
 from ...rows.many_files import files_in
 from ...rows.reading import rows_in
+from ...window.decision import window_of
+from ...window.size import signs_of
 from ..commands.look import InspectOptions
 from ..console import bar, print_parts, write_text
 from .counting import check_one, count_asked, counted_transcript

@@ -12,7 +12,6 @@ import typer
 from ...config.own import UserConfiguration, load_user_configuration, unknown_profile
 from ...config.preset_folders import user_configuration_path
 from ...config.profiles import Access
-from ...core.tokens import Counter
 from ...core.wording import visible
 from ...errors import ExitStatus
 from ...llm.access import open_access
@@ -22,6 +21,7 @@ from ...plugins import Installed
 from ...report.costs import dollars
 from ...report.lists.providers import ProfileFacts, as_lines, call_facts, profile_facts
 from ...report.sections import Table, to_json
+from ...tokens.counting import Counter
 from ..commands.settings import ListProfiles, ShowProfile, TryProfile
 from ..console import print_lines, print_parts, say, write_text
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 
 from ...config.options import Overrides
 from ...config.overrides import checked
-from ...core.shared import sharing
-from ...core.tokens import Counter
 from ...core.wording import quoted, visible
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
@@ -20,6 +18,8 @@ from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
 from ...report.sections import to_json_line
 from ...rows.reading import rows_in
+from ...tokens.counting import Counter
+from ...tokens.shared import sharing
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out
 from ..options import TARGETS

@@ -16,7 +16,7 @@ from ..console import say
 from ..options import folders_of_presets
 
 if TYPE_CHECKING:
-    from ...core.tokens import CounterName
+    from ...tokens.counting import CounterName
 
 
 def settings_for(

@@ -7,10 +7,10 @@ from typing import Final, assert_never
 
 from ...config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
 from ...core.markers import PREFIX, Gap, gaps_in, short, short_hash
-from ...core.tokens import Counter
 from ...core.transcript import Block, JsonPath
 from ...core.values import BlockKind
 from ...core.wording import plural
+from ...tokens.counting import Counter
 from ...toolcalls.tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..receipts import Kept
 from ..summaries import Outcome, Refused, TextTask, Written

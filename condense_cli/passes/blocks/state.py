@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.markers import gaps_in
-from ...core.tokens import Counter
 from ...core.transcript import Block, BlockKey, JsonPath, Message
+from ...tokens.counting import Counter
 from ...toolcalls import tools
 from ...toolcalls.outcomes import results_of
 from ...toolcalls.tools import with_values

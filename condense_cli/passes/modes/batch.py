@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from ...config.models import SummarizationConfig
 from ...core.markers import GO_ON, SummaryMark, stretch_hash
-from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Block, Message, Place
 from ...core.values import STANDING_ROLES, BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.client_text import request_before
 from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits
+from ...tokens.counting import MESSAGE_TOKENS
 from ..limits import is_offline
 from ..receipts import IN_SUMMARY, SUMMARIZE, Kept, Receipt, all_kept, changed, tokens_in
 from ..sheet import Sheet, Step

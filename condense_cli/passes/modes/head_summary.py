@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...config.models import SummarizationConfig
-from ...core.tokens import MESSAGE_TOKENS
 from ...core.transcript import Message, cut_before
 from ...extractive.summary import NOTHING
 from ...ledger.text import FRAME, SummarizedStretch, SummaryLimits, said_by_summary
+from ...tokens.counting import MESSAGE_TOKENS
 from ..receipts import Receipt
 from ..sheet import Sheet, Step
 from ..summaries import OFFLINE, Written

@@ -14,12 +14,12 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.markers import SummaryMark, stretch_hash
-from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...core.transcript import Block, Message, Place
 from ...core.values import BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
+from ...tokens.counting import MESSAGE_TOKENS, Counter
 from ..receipts import IN_NOTE, LINES, NOTE, Kept, Receipt, changed
 from ..sheet import Address, Sheet, Step
 from ..thinking import OLD

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from ...config.models import ExtractConfig
 from ...core.markers import gaps_in
-from ...core.tokens import Counter
 from ...core.transcript import Block, JsonPath
 from ...core.values import BlockKind, ContentType, Text
+from ...tokens.counting import Counter
 from ...toolcalls.files_at_work import texts_at_work
 from ...toolcalls.tools import arguments_of, is_emptied, string_values, with_values
 from ..blocks.operations import long_values

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from ... import formats
 from ...core import json_text
-from ...core.factor import Factor
-from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Block, Message, Source, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
 from ...core.wording import plural
@@ -24,9 +22,11 @@ from ...formats.compacted import Compacted, CompactedStretch, CompactionKind, co
 from ...ledger.collect import collect
 from ...ledger.compaction import read_back
 from ...lossless.decode import decode
-from ...money.prices import signs_of, window_size
+from ...tokens.counting import BUILT_IN, Counter, CounterName, Encoding
+from ...tokens.factor import Factor
 from ...toolcalls.tools import arguments_of, path_argument, string_values
-from ..costs import RECORDED, UNKNOWN, InUse, in_use, overhead_of, remarks_on_usage
+from ...window.size import UNKNOWN, signs_of, window_size
+from ...window.use import RECORDED, InUse, in_use, overhead_of, remarks_on_usage
 from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another
 from ..sections import SHAPE, Table

@@ -9,14 +9,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...core.factor import Factor
-from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...lossless.decode import Decoded, broken_in, decode
 from ...lossless.encode import encode
 from ...lossless.matching import Reader
 from ...lossless.pieces import Category, Finders, find_pieces
 from ...passes.condensation import Condensation
+from ...tokens.counting import Counter
+from ...tokens.factor import Factor
 from ..text import TokenShare, percent
 
 FINDERS: Final = {

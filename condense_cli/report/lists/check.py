@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from ...core.factor import Factor
-from ...core.tokens import BUILT_IN, CounterName, Encoding
 from ...money.economics import TURNS, Rates, most_left
 from ...money.prices import Price
-from ...providers.window import USABLE_PERCENT, CheckDecision, Window
-from ..costs import ESTIMATED, RECORDED
+from ...tokens.counting import BUILT_IN, CounterName, Encoding
+from ...tokens.factor import Factor
+from ...window.decision import USABLE_PERCENT, CheckDecision, Window
+from ...window.use import ESTIMATED, RECORDED
 from ..run.facts import Counting
 from ..run.shortcomings import of_another
 

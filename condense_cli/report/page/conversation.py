@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.markers import REFERENCE_PREFIX
-from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...core.transcript import Block, BlockKey, Message, calls_by_id
 from ...core.values import BlockKind
 from ...core.wording import visible
@@ -21,6 +20,7 @@ from ...lossless.references import ABOVE, Addresses, Reference, TextPlace, parse
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, REPLACING, SUMMARIZE, Receipt
+from ...tokens.counting import MESSAGE_TOKENS, Counter
 from ..difference import line_hunks, lines_of_summaries, moved_hunks
 from ..text import call_label, lines_text, operation_label, readable, receipt_text
 

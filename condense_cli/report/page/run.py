@@ -9,12 +9,12 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.lazy_pattern import lazy_pattern
-from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...core.values import Role
 from ...core.wording import brief, visible
 from ...extractive.answers import is_typed
 from ...passes.condensation import Condensation
+from ...tokens.counting import Counter
 from ..costs import Cost, dollars, pays_after, unknown_price
 from ..counted import how_counted
 from ..run import sections

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.summaries import OFFLINE
 from ...quality.evaluation import KeptShare, expected_of
+from ...tokens.counting import Counter
 from .facts import Summarized
 
 Ended = tuple[str, Condensation, Sequence[Summarized]]

@@ -10,15 +10,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core.factor import Factor, Known
-from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
 from ...core.transcript import Slimmed, Transcript
 from ...core.version import __version__
 from ...extractive.reason import LineReason
 from ...passes.condensation import Condensation
 from ...passes.decisions import REFER
 from ...passes.receipts import NOTE, SUMMARIZE, Receipt
-from ..costs import Cost, overhead_of
+from ...tokens.counting import BUILT_IN, Counter, CounterName, Encoding
+from ...tokens.factor import Factor, Known
+from ...window.use import overhead_of
+from ..costs import Cost
 from ..inspection.savings import References, references_after
 from ..sections import SHAPE
 from ..text import operation_label, percent, receipt_text

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sized
 from typing import Final
 
 from ...core.markers import parse_summary
-from ...core.tokens import Counter, Encoding
 from ...core.values import BlockKind
 from ...core.wording import plural
 from ...formats import format_named
@@ -16,7 +15,8 @@ from ...lossless.decode import count_gaps, decode
 from ...passes.condensation import Condensation
 from ...passes.receipts import NO_TARGET, REPLACING, SWITCHED_OFF, Kept
 from ...rules.validity import texts_are_unicode
-from ..costs import RECORDED, in_use
+from ...tokens.counting import Counter, Encoding
+from ...window.use import RECORDED, in_use
 
 
 def warnings_of(condensation: Condensation, *encodings: Encoding) -> list[str]:

@@ -13,13 +13,13 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from ...core.factor import Factor
-from ...core.tokens import Counter
 from ...core.values import BlockKind
 from ...core.wording import plural, shortened, visible
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
 from ...passes.receipts import Receipt
+from ...tokens.counting import Counter
+from ...tokens.factor import Factor
 from ..difference import BlockDiff, Diff, What, of_run
 from ..sections import BLANK, Part, Sentence, Table
 from ..text import change_text, lines_text, main_reason, operation_label, percent_text, receipt_text

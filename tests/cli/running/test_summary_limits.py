@@ -11,9 +11,9 @@ from desk import APIS, BY_MODEL, CALL, KEYS, WAYS, Desk, cost_of, reasons
 from helpers import as_lines, condense, listing, session
 from model_server import model_server
 
-from condense_cli.core.factor import family_of
-from condense_cli.core.tokens import Counter
 from condense_cli.errors import ExitStatus
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import family_of
 
 # --- Limits -----------------------------------------------------------------------------------------------------------
 

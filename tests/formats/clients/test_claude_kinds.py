@@ -17,13 +17,13 @@ from pictures import PIXEL
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.factor import AS_COUNTED
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block
 from condense_cli.formats import format_named
 from condense_cli.formats.claude_code import records as kinds
 from condense_cli.ledger.collect import collect
-from condense_cli.report.costs import in_use, overhead_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED
+from condense_cli.window.use import in_use, overhead_of
 
 PROMPT = ["You are brief. " * 2000, "You are kind. " * 2000]
 """Longer by far than what is said in the sessions here."""

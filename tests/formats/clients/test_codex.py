@@ -26,7 +26,6 @@ from rollout_items import (
 from rollouts import ENVIRONMENT, message, record
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, cut_before
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import NotJsonError
@@ -34,6 +33,7 @@ from condense_cli.formats import format_named, serialize
 from condense_cli.report.lists.validation import check
 from condense_cli.report.run.facts import estimated_tokens
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls import tools as patches
 from condense_cli.toolcalls.tools import (
     command_lines,

@@ -10,12 +10,12 @@ from build import condense, one_pass, texts
 from pi_sessions import HEADER, Json, answer, call, entry, first_version, said
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls import tools
 
 BATCH = {

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from strategies import VISIBLE, spelled
 
 from condense_cli import api
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.extractive.answers import is_typed
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls import text_calls
 from condense_cli.toolcalls.tools import arguments_of, has_failed, main_argument, string_values
 

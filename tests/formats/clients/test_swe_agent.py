@@ -19,7 +19,6 @@ from trajectories import EDIT, PROMPT, SYSTEM, TASK, act, act_in_tags, session, 
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Place, Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import UnknownFormatError
@@ -28,6 +27,7 @@ from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
 from condense_cli.report.lists.validation import check
 from condense_cli.rules.validity import validate
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.tools import path_argument, reads_a_file
 
 # --- Messages ---------------------------------------------------------------------------------------------------------

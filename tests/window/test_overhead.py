@@ -16,10 +16,10 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
-from condense_cli.report.costs import overhead_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import factor_of
+from condense_cli.window.use import overhead_of
 
 Json = dict[str, Any]
 MODEL = "claude-sonnet-4-5"

@@ -29,10 +29,10 @@ from condense_cli.cli.running.many import rules_of
 from condense_cli.cli.running.rows import RowsTask, condense_batch
 from condense_cli.cli.running.workers import apart
 from condense_cli.config.loading import parse_configuration
-from condense_cli.core import tiktoken_counter, tokens
-from condense_cli.core.tokens import COUNTERS, count_text, encoding_for
 from condense_cli.errors import UsageError
 from condense_cli.rows.reading import RowLines, rows_in
+from condense_cli.tokens import counting, tiktoken_counter
+from condense_cli.tokens.counting import COUNTERS, count_text, encoding_for
 
 OLD: Final = "text-davinci-003"
 """A model whose vocabulary, p50k_base, comes with no package."""
@@ -88,12 +88,12 @@ def small(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def sevens(fresh: None, monkeypatch: pytest.MonkeyPatch) -> int:
     """With tiktoken every text has seven tokens; this is a message of one text."""
     monkeypatch.setattr(tiktoken_counter, "counter_of", lambda encoding: lambda text: 7)
-    return tokens.MESSAGE_TOKENS + 7
+    return counting.MESSAGE_TOKENS + 7
 
 
 def _forget() -> None:
     tiktoken_counter._encoding.cache_clear()
-    tokens._counter.cache_clear()
+    counting._counter.cache_clear()
 
 
 def fill(folder: Path, data: bytes = LETTERS) -> Path:
@@ -238,7 +238,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), RowLines(1, data.splitlines(True)))))
     do = partial(condense_batch, task, kind)
     plain = apart(do, treatment, batch)[0]
-    tokens._counter.cache_clear()
+    counting._counter.cache_clear()
     monkeypatch.setattr(tiktoken_counter, "counter_of", lambda encoding: len)
     assert apart(do, treatment, batch)[0].tally.tokens_before > 2 * plain.tally.tokens_before
 

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.core import token_table, tokens
-from condense_cli.core.token_table import TokenTable, UnknownCharacterError, table_of
-from condense_cli.core.tokens import count_text
+from condense_cli.tokens import counting
+from condense_cli.tokens import token_table as token_table
+from condense_cli.tokens.counting import count_text
+from condense_cli.tokens.token_table import TokenTable, UnknownCharacterError, table_of
 
 TOKENIZER = splintr.Tokenizer.from_pretrained(token_table.ENCODING)
 TABLE = table_of([bytes(TOKENIZER.decode_token_bytes(rank)) for rank in range(token_table.TOKENS)])
@@ -31,10 +32,10 @@ def expected(text: str) -> int:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Which counter counts is decided anew, before and after."""
-    for cached in (tokens._counter, tokens._splintr_counter):
+    for cached in (counting._counter, counting._splintr_counter):
         cached.cache_clear()
     yield
-    tokens._counter.cache_clear()
+    counting._counter.cache_clear()
 
 
 def test_the_installed_table_is_the_one_of_the_installed_tokenizer() -> None:
@@ -86,7 +87,7 @@ def test_a_character_that_is_not_known_yet_is_left_to_the_tokenizer(fresh: None)
 
 def test_little_text_needs_no_tokenizer_and_much_takes_it(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "splintr", None)
-    monkeypatch.setattr(tokens, "IS_COMPILED", False)
+    monkeypatch.setattr(counting, "IS_COMPILED", False)
     assert count_text("def total(items): return 12345") == expected("def total(items): return 12345")
     with pytest.raises(ImportError):
         count_text("one two " * 100_000)
@@ -99,7 +100,7 @@ def test_compiled_much_text_needs_no_tokenizer_either(
     fresh: None, monkeypatch: pytest.MonkeyPatch, is_much: bool
 ) -> None:
     monkeypatch.setitem(sys.modules, "splintr", None)
-    monkeypatch.setattr(tokens, "IS_COMPILED", True)
+    monkeypatch.setattr(counting, "IS_COMPILED", True)
     assert count_text("one two " * 100_000, is_much=is_much) == 200_001
     with pytest.raises(ImportError):
         count_text("one two", "cl100k_base")

@@ -16,7 +16,8 @@ from ..config.own import UserConfiguration, unknown_profile
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..core.values import WindowSigns
 from ..errors import UsageError
-from ..money.prices import bare_name, window_size
+from ..tokens.models import bare_name
+from .size import window_size
 
 RESERVED_TOKENS: Final = 8_192
 """Tokens kept free for the answer if no profile limits it."""

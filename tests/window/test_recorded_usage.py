@@ -17,14 +17,14 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.core.factor import AS_COUNTED, typical_of
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import Usage
 from condense_cli.formats.requests import recorded_requests
 from condense_cli.money.bill import Billed
-from condense_cli.money.prices import signs_of
-from condense_cli.report.costs import InUse, beside_messages, in_use, overhead_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import AS_COUNTED, typical_of
+from condense_cli.window.size import signs_of
+from condense_cli.window.use import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]
 LARGE = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(2_000))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from .tokens import Counter
+    from .counting import Counter
 
 T = TypeVar("T")
 

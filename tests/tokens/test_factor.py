@@ -14,27 +14,26 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.core.factor import (
+from condense_cli.core.markers import Gap
+from condense_cli.core.transcript import Block, Message, Place, Transcript
+from condense_cli.core.values import BlockKind, Role, Usage
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import (
     AS_COUNTED,
     HIGHEST,
     LOWEST,
     Factor,
     Known,
     UsageStep,
-    binds_thinking,
     factor_as,
     factor_of,
     family_of,
     fitted,
-    forgets_thinking,
     median_of,
     steps_of,
     typical_of,
 )
-from condense_cli.core.markers import Gap
-from condense_cli.core.tokens import Counter
-from condense_cli.core.transcript import Block, Message, Place, Transcript
-from condense_cli.core.values import BlockKind, Role, Usage
+from condense_cli.tokens.models import binds_thinking, forgets_thinking
 
 Json = dict[str, Any]
 MODEL = "claude-opus-4-7-20260401"
@@ -120,7 +119,7 @@ def test_models_of_openai_count_as_we_do(model: str) -> None:
 
 
 def test_a_counter_without_the_vocabulary_of_a_model_is_not_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("condense_cli.core.tiktoken_counter.is_here", lambda encoding: False)
+    monkeypatch.setattr("condense_cli.tokens.tiktoken_counter.is_here", lambda encoding: False)
     transcript = replace(session(10), model="gpt-5", usages=())
     assert factor_of(transcript, Counter(counter="tiktoken")) == Factor(1.0, Known.UNKNOWN)
 
@@ -145,7 +144,7 @@ def test_of_an_unknown_model_nothing_is_known() -> None:
     ],
 )
 def test_models_belong_to_the_family_of_their_tokenizer(model: str, family: str) -> None:
-    from condense_cli.core.factor import tokenizer_of
+    from condense_cli.tokens.models import tokenizer_of
 
     assert tokenizer_of(model) == family
     assert family_of(model) is not None
@@ -306,7 +305,9 @@ def test_a_step_that_does_not_hold_all_that_was_sent_is_left_out(at: int) -> Non
 @pytest.mark.parametrize(("tokens", "is_enough"), [(2_000, True), (1_999, False)])
 def test_so_much_recorded_growth_is_enough(tokens: int, *, is_enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for billed, known in ((2 * tokens, Known.RECORDED), (9 * tokens, Known.UNKNOWN)):
-        monkeypatch.setattr("condense_cli.core.factor.steps_of", lambda *_, billed=billed: [UsageStep(billed, tokens)])
+        monkeypatch.setattr(
+            "condense_cli.tokens.factor.steps_of", lambda *_, billed=billed: [UsageStep(billed, tokens)]
+        )
         factor = found(talk())
         assert factor.known is (known if is_enough else Known.UNKNOWN)
         assert factor.value == (2 if is_enough and known is Known.RECORDED else 1)

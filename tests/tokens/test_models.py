@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condense_cli.core.factor import forgets_thinking
+from condense_cli.tokens.models import forgets_thinking
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "gpt-5-codex", "openai/gpt-5-mini", "GPT-5.3-codex-spark", "gpt-5.5", "o3"])

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.core import tiktoken_counter, tokens
-from condense_cli.core.tokens import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
+from condense_cli.tokens import counting, tiktoken_counter
+from condense_cli.tokens.counting import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
 
 NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
 
@@ -58,7 +58,7 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_way_of_counting_agrees(name: str, text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    plain = tokens._splintr_counter(name)(whole)
+    plain = counting._splintr_counter(name)(whole)
     assert count_text(text, name) == plain == len(splintr_tokenizer(name).encode_ordinary(whole))
 
 
@@ -77,7 +77,7 @@ def test_special_tokens_are_recognised_by_their_spelling(name: str) -> None:
 )
 def test_chunks_change_no_count(pieces: list[str], size: int) -> None:
     text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    count = tokens._counter("o200k_base")
+    count = counting._counter("o200k_base")
     parts = list(chunks(text, size))
     assert "".join(parts) == text
     assert sum(map(count, parts)) == count(text)
@@ -101,7 +101,7 @@ def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(text)
         return 7
 
-    monkeypatch.setattr(tokens, "count_text", counted)
+    monkeypatch.setattr(counting, "count_text", counted)
     count = Counter()
     assert [count("abc"), count("abc"), count("")] == [7, 7, 0]
     assert asked == ["abc"]

@@ -19,12 +19,12 @@ from typing import Final, Literal, assert_never, get_args
 
 from msgspec import Struct
 
+from ..core.lazy_pattern import lazy_pattern
+from ..core.transcript import Block, Message, Transcript
+from ..core.values import LONG, BlockKind, Text, compact, size_of
 from ..errors import UsageError
 from ..kernels import IS_COMPILED
 from . import token_table
-from .lazy_pattern import lazy_pattern
-from .transcript import Block, Message, Transcript
-from .values import LONG, BlockKind, Text, compact, size_of
 
 MESSAGE_TOKENS: Final = 3
 """Overhead per message in OpenAI's chat encoding."""
