@@ -20,7 +20,7 @@ from ..report.lists.sessions import SessionList, SessionRow, table_of
 from ..report.terminal import table_lines
 from .choice import UserChoice
 from .editor_screen import EditorScreen
-from .lines import ShownLine
+from .lines import ShownLine, error_text
 from .opened import Desk, OpenSession
 from .session_screen import SessionScreen
 from .widgets import Rows
@@ -193,7 +193,7 @@ class CondenseApp(App[None]):
 
     def _tell(self, error: CondenseError) -> None:
         if isinstance(self.screen, SessionsScreen):
-            self.screen.say(f"! {error.message} {error.hint}".rstrip())
+            self.screen.say(error_text(error))
         else:
             self.fault = error
             self.exit()

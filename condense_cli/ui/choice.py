@@ -185,10 +185,6 @@ class Configurations:
         """Return the text of a choice's configuration, to edit. Raises ConfigurationError."""
         return choice.text or read_text(self._presets.find(choice.name))
 
-    def description_of(self, name: str) -> str:
-        """Return the description in a preset. Raises ConfigurationError."""
-        return self._presets.load(name).description
-
 
 def configuration_text(configurations: Configurations, choice: UserChoice) -> str:
     """Write a choice as a configuration. Raises ConfigurationError."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -13,14 +14,22 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Static
 
 from ..core.wording import visible
-from ..errors import CondenseError
+from ..errors import CondenseError, OutputError, UsageError
 from ..passes.receipts import PRELUDE, PassReceipt
+from ..storage.files import read_bytes
 from .choice import ChoiceHistory, Configurations, UserChoice
-from .dialogs import TextDialog, ask_field, ask_leave, ask_pass, ask_save
-from .editing import Edited, EditedPart, Field, fault_at, fault_text, is_enabled, pass_settings
+from .dialogs import Ask, Offer, Pick, TextDialog
+from .editing import TEMPLATES, Edited, EditedPart, Field, fault_at, fault_text, is_enabled, pass_settings
 from .lines import EDITOR_KEYS, GONE, LOUD, QUIET, ShownLine, help_lines
-from .opened import Background, OpenSession, View, totals_text
+from .opened import OpenSession, totals_text, write_text
 from .widgets import Rows, SteppingScreen
+
+_MODES: Final = {
+    "extract": "extract: lines that later work needs least go",
+    "individual": "individual: each block is truncated, removed or summarized",
+    "batch": "batch: the selected messages become one summary",
+    "target": "target: down to the target of a run, if it has one",
+}
 
 
 class EditorScreen(SteppingScreen[UserChoice | None]):
@@ -60,7 +69,6 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         self.fields: list[Field] = []
         self._receipts: dict[str, PassReceipt] = {}
         self._shown: UserChoice | None = None
-        self._background: Background[UserChoice, View] | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="about", markup=False)
@@ -76,21 +84,14 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
     def on_mount(self) -> None:
         session = self.session
         if session is not None:
-            self._background = Background(
-                lambda choice, clock: [session.view(choice, clock)],
-                lambda choice, found: self.post_message(self.Computed(choice, found)),
-            )
+            self.compute(lambda choice, clock: [session.view(choice, clock)])
         self.query_one("#parts").focus()
         self.renew()
-
-    def on_unmount(self) -> None:
-        if self._background is not None:
-            self._background.close()
 
     @property
     def is_settled(self) -> bool:
         """True if the effect shown is that of the edited configuration, as far as it is valid."""
-        return self._background is None or self.edited.fault is not None or self._shown == self.history.choice
+        return self.background is None or self.edited.fault is not None or self._shown == self.history.choice
 
     def do(self, edited: Edited, said: str) -> None:
         """Take a step to an edited configuration."""
@@ -102,9 +103,9 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         state = fault_text(self.edited.fault, len(self.edited.passes))
         self.query_one("#about", Static).update(visible(f"Configuration {choice.name}"))
         self.query_one("#fault", Static).update(visible(state))
-        if self._background is not None and self.edited.fault is None:
+        if self.background is not None and self.edited.fault is None:
             self.query_one("#totals").add_class("old")
-            self._background.ask(choice)
+            self.background.ask(choice)
         self._show_parts()
 
     def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
@@ -202,12 +203,40 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         if event.rows.id == "parts":
             self.query_one("#form").focus()
         elif self.field is not None:
-            ask_field(self, self.field)
+            self._ask_field(self.field)
+
+    def _ask_field(self, field: Field) -> None:
+        """Change a setting: toggle a switch, pick a choice, type anything else."""
+        edited = self.edited
+
+        def put(value: str) -> None:
+            self.do(edited.typed(field, value), f"{field.name}: {value or '(empty)'}")
+
+        match field.kind:
+            case "section":
+                if field.may_be_absent and not field.is_set:
+                    self.do(edited.with_value(field.path, {}), f"Added {field.name}")
+            case "switch":
+                self.do(edited.with_value(field.path, not field.value), f"{field.name}: {str(not field.value).lower()}")
+            case "choice":
+                offers = [Offer("", choice, choice) for choice in field.choices]
+                current = field.choices.index(field.value) if field.value in field.choices else 0
+                self.ask(Pick(field.name, offers, current), put)
+            case _:
+                shown = str(field.value or "") if field.kind == "text" else field.shown
+                self.ask(Ask(field.name, shown, partial(edited.typed, field), field.expects), put)
 
     # Keys.
 
     def action_add(self) -> None:
-        ask_pass(self)
+        """Add a pass below the cursor, or before all others."""
+        index = self.part.index
+        at = 0 if index is None else index + 1
+        offers = [Offer(mode[0], mode, _MODES[mode]) for mode in TEMPLATES]
+        self.ask(
+            Pick("Add which pass?", offers),
+            lambda mode: self.do(self.edited.with_pass(at, mode), f"Added a pass: {mode}"),
+        )
 
     def action_remove(self) -> None:
         """Remove the pass under the cursor."""
@@ -229,7 +258,7 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
         """Switch the pass off or on; in the form, toggle a switch."""
         field = self.field
         if self.focused is not None and self.focused.id == "form" and field is not None and field.kind == "switch":
-            ask_field(self, field)
+            self._ask_field(field)
             return
         self._of_pass(lambda index: self.do(self.edited.switched(index), f"Switched {self.part.title}"))
 
@@ -247,15 +276,59 @@ class EditorScreen(SteppingScreen[UserChoice | None]):
             self.do(self.edited.without(field.path), f"{field.name} by default")
 
     def action_save(self) -> None:
-        ask_save(self)
+        """Ask where to save, and save a valid configuration there."""
+        if self.edited.fault is not None:
+            self.say(f"Not saved, because it is not valid: {self.edited.fault.said}")
+            return
+
+        def check(path: str) -> None:
+            file = Path(path).expanduser()
+            if not path.strip():
+                raise UsageError("A file needs a name.")
+            endings = (".json",) if self.edited.document.is_json else (".yaml", ".yml")
+            if file.suffix.lower() not in endings:
+                raise UsageError(f"{file} does not end in {endings[0]}.")
+            if file.exists() and file != self.home:
+                raise UsageError(f"{file} exists already.", "Name another file.")
+
+        def typed(path: str) -> None:
+            try:
+                self._save(Path(path).expanduser())
+            except CondenseError as error:
+                self.say(f"! {error.message}")
+
+        self.ask(Ask("Save as", str(self.home or "condense.yaml"), check), typed)
+
+    def _save(self, file: Path) -> None:
+        """Write the text, as a step that can be undone. Raises OutputError."""
+        if file == self.home and file.exists() and read_bytes(file) != self.saved:
+            raise OutputError(f"{file} changed since it was read.", "Save it under another name.")
+        before, text = (self.home, self.saved), self.edited.text
+        written = write_text(str(file), text)
+        self.home, self.saved = file, text.encode()
+
+        def take_back() -> str:
+            assert written.take_back is not None
+            said = written.take_back()
+            self.home, self.saved = before
+            return said
+
+        self.history.wrote(written.said[0], take_back)
+        self.say(f"{written.said[0]}. u undoes it.")
 
     def action_help(self) -> None:
-        self.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in help_lines(EDITOR_KEYS)]))
+        self.app.push_screen(TextDialog("Keys", help_lines(EDITOR_KEYS)))
 
     def action_leave(self) -> None:
-        ask_leave(self)
+        """Leave; ask first if invalid edits would be lost."""
+        if self.edited.fault is None:
+            is_changed = self.edited.text != self.configurations.text_of(self._first)
+            self.dismiss(self.history.choice if is_changed else None)
+            return
 
-    def leave(self, *, drops: bool = False) -> None:
-        """Close the editor with the edited configuration, or without it if `drops`."""
-        is_changed = self.edited.text != self.configurations.text_of(self._first)
-        self.dismiss(self.history.choice if is_changed and not drops else None)
+        def picked(answer: str) -> None:
+            if answer == "drop":
+                self.dismiss(None)
+
+        offers = [Offer("s", "stay", "stay and fix it"), Offer("d", "drop", "discard the changes")]
+        self.ask(Pick(f"Not valid: {self.edited.fault.said}", offers), picked)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
+from ..errors import CondenseError
 from ..passes.selection import Address
 from ..report.page.conversation import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
@@ -176,6 +177,10 @@ def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]
     breaks = divide_line(text, room)
     for start, end in zip([0, *breaks], [*breaks, len(text)], strict=True):
         yield ShownLine(f"{lead}{text[start:end].rstrip()}", style)
+
+
+def error_text(error: CondenseError) -> str:
+    return f"! {error.message} {error.hint}".rstrip()
 
 
 def fitted(text: str, width: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final
 
 from msgspec.structs import replace
 from rich.console import Console
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Resize
@@ -28,9 +29,9 @@ from .editor_screen import EditorScreen
 from .lines import (
     MARKS,
     SESSION_KEYS,
-    ShownLine,
     ShownPlace,
     columns,
+    error_text,
     help_lines,
     message_lines,
     place_lines,
@@ -38,7 +39,6 @@ from .lines import (
 )
 from .opened import (
     CONDENSING,
-    Background,
     OpenSession,
     SavedResult,
     View,
@@ -52,8 +52,6 @@ from .opened import (
 )
 from .widgets import Rows, SteppingScreen
 
-Found = TypeVar("Found")
-
 _CONFIGURATION: Final = "configuration"
 _TO: Final = (
     Offer("n", Where.NEW_SESSION.name, "a new session beside the original, to resume"),
@@ -61,179 +59,6 @@ _TO: Final = (
     Offer("f", Where.FILE.name, "a file"),
     Offer("c", _CONFIGURATION, "the configuration, with your choices and the target"),
 )
-
-
-class OfSession(Protocol):
-    """The screen as its questions see it."""
-
-    session: OpenSession
-    history: ChoiceHistory
-    view: View | None
-
-    @property
-    def app(self) -> App[Any]: ...
-
-    @property
-    def place(self) -> ShownPlace | None:
-        """The message and block under the cursor."""
-
-    def selector(self) -> str:
-        """The selector of the place under the cursor."""
-
-    def do(self, choice: UserChoice, said: str) -> None:
-        """Make another choice."""
-
-    def say(self, text: str) -> None: ...
-
-    def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
-        """Do slow work, and pass on the result."""
-
-
-def ask_what(screen: OfSession, *, keeps: bool) -> None:
-    """Ask what to keep or cut at the cursor."""
-    place, view = screen.place, screen.view
-    if view is None or place is None or not screen.selector():
-        return
-    message = view.conversation.messages[place.position]
-    found = screen.session.places.meanings(message.number, place.number)
-    choice = screen.history.choice
-    known = choice.keep if keeps else choice.cut
-    verb = "Keep" if keeps else "Cut"
-
-    def picked(selector: str | None) -> None:
-        if selector is not None:
-            said = f"No longer {verb.lower()} {selector}" if selector in known else f"{verb} {selector}"
-            screen.do(choice.keeping(selector) if keeps else choice.cutting(selector), said)
-
-    offers = [
-        Offer(each.key, each.selector, f"{each.label}{'  (again: no longer)' if each.selector in known else ''}")
-        for each in found
-    ]
-    screen.app.push_screen(Pick(f"{verb} what?", offers), picked)
-
-
-def ask_preset(screen: OfSession) -> None:
-    configurations, choice = screen.session.configurations, screen.history.choice
-    names = configurations.names()
-    offers = [Offer("", name, f"{name:<10} {configurations.description_of(name)}") for name in names]
-
-    def picked(name: str | None) -> None:
-        if name is not None:
-            screen.do(replace(choice, name=name, text=""), f"Preset {name}")
-
-    current = names.index(choice.name) if choice.name in names else 0
-    screen.app.push_screen(Pick("Which preset?", offers, current), picked)
-
-
-def ask_provider(screen: OfSession) -> None:
-    """Ask which provider runs, and set it in the text of the configuration."""
-    session, choice = screen.session, screen.history.choice
-    providers = session.providers()
-
-    def picked(name: str | None) -> None:
-        if name is not None and name != session.provider_of(choice):
-            text = ConfigurationDocument(session.configurations.text_of(choice)).with_value(("provider",), name).text
-            screen.do(replace(choice, text=text), f"Provider {name}")
-
-    try:
-        current = [provider.id for provider in providers].index(session.provider_of(choice))
-    except (ConfigurationError, ValueError):
-        current = 0
-    offers = [Offer("", each.id, f"{each.id}: {each.name}", abilities(each)) for each in providers]
-    screen.app.push_screen(Pick("Which provider?", offers, current), picked)
-
-
-def ask_target(screen: OfSession) -> None:
-    choice = screen.history.choice
-
-    def typed(value: str | None) -> None:
-        if value is not None:
-            target = choice.with_target(value)
-            screen.do(target, f"Target {target.target or 'none'}")
-
-    hint = "60000, 60k or 40%; empty for no target"
-    screen.app.push_screen(Ask("Condense to how many tokens?", choice.target, choice.with_target, hint), typed)
-
-
-def ask_where(screen: OfSession) -> None:
-    """Ask where to write, and write there."""
-
-    def picked(value: str | None) -> None:
-        source = screen.session.path
-        if value == _CONFIGURATION:
-            _ask_file(screen, "condense.yaml", lambda path: _write_configuration(screen, path))
-        elif value == Where.FILE.name:
-            beside = Path(source).with_name(f"{Path(source).stem}-small{Path(source).suffix}")
-            _ask_file(screen, str(beside), lambda path: _write(screen, Where.FILE, path))
-        elif value is not None:
-            _write(screen, Where[value], None)
-
-    screen.app.push_screen(Pick("Write the result as", _TO), picked)
-
-
-def _ask_file(screen: OfSession, proposed: str, then: Callable[[str], None]) -> None:
-    def typed(path: str | None) -> None:
-        if path is not None:
-            then(path)
-
-    check = lambda path: check_new_file(screen.session.path, path)  # noqa: E731
-    screen.app.push_screen(Ask("To which file?", proposed, check), typed)
-
-
-def _write(screen: OfSession, where: Where, path: str | None) -> None:
-    choice = screen.history.choice
-    screen.say("Writing…")
-    screen.in_background(lambda: write(screen.session, choice, where, path), lambda written: _told(screen, written))
-
-
-def _write_configuration(screen: OfSession, path: str) -> None:
-    def written() -> SavedResult:
-        text = configuration_text(screen.session.configurations, screen.history.choice)
-        return screen.session.noted(write_text(path, text))
-
-    screen.in_background(written, lambda found: _told(screen, found))
-
-
-def _told(screen: OfSession, written: SavedResult) -> None:
-    if written.take_back is not None:
-        screen.history.wrote(written.said[0], written.take_back)
-    screen.say(f"{written.said[0]}. u undoes it." if written.take_back else written.said[0])
-    if len(written.said) > 1:
-        screen.app.push_screen(TextDialog("Written", [ShownLine(line) for line in written.said]))
-
-
-def edit(screen: OfSession) -> None:
-    """Open the editor on the chosen configuration."""
-
-    def edited(choice: UserChoice | None) -> None:
-        if choice is not None:
-            screen.do(choice, "Edited the configuration")
-
-    session = screen.session
-    screen.app.push_screen(EditorScreen(screen.history.choice, session.configurations, session), edited)
-
-
-def tell_contents(screen: OfSession) -> None:
-    """Show what fills the session, as in `condense inspect`."""
-    if not screen.session.knows_contents:
-        screen.say("What fills the session is still being counted.")
-        return
-    width = max(40, screen.app.size.width - 8)
-    console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
-    with console.capture() as capture:
-        for part in render(sections(screen.session.contents), width):
-            console.print(part)
-    screen.app.push_screen(
-        TextDialog("What fills the session", [ShownLine(line) for line in capture.get().split("\n")])
-    )
-
-
-def tell_help(screen: OfSession) -> None:
-    """Show the keys and the meaning of marks."""
-    lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
-    screen.app.push_screen(TextDialog("Keys", [ShownLine(line) for line in lines]))
-
-
 _SHORTEST_PATH: Final = 20
 _STRIP: Final = 3
 """Rows of the strip, without the one for the cursor."""
@@ -286,13 +111,8 @@ class SessionScreen(SteppingScreen[None]):
     def on_mount(self) -> None:
         self._show_about()
         self.query_one("#messages").focus()
-        self._background: Background[UserChoice, View] = Background(
-            self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
-        )
+        self.compute(self.session.views)
         self.renew()
-
-    def on_unmount(self) -> None:
-        self._background.close()
 
     # Choices and their results.
 
@@ -302,35 +122,19 @@ class SessionScreen(SteppingScreen[None]):
         view = self.view
         return bool(self._fault) or (view is not None and view.choice == self.history.choice and not view.computing)
 
-    def do(self, choice: UserChoice, said: str) -> None:
-        """Make another choice."""
-        self.step(choice, said)
-
-    def in_background(self, work: Callable[[], Found], then: Callable[[Found], None]) -> None:
-        """Do slow work; show an error, or pass on the result."""
-
-        def done() -> None:
-            try:
-                found = work()
-            except CondenseError as error:
-                self.app.call_from_thread(self.say, f"! {error.message} {error.hint}".rstrip())
-            else:
-                self.app.call_from_thread(then, found)
-
-        self.run_worker(done, thread=True)
-
     def renew(self) -> None:
         self._fault, self._is_left = "", False
         self._show_choice()
         self.query_one("#totals").add_class("old")
-        self._background.ask(self.history.choice)
+        if self.background is not None:
+            self.background.ask(self.history.choice)
 
     def on_stepping_screen_computed(self, event: SteppingScreen.Computed) -> None:
         if event.choice != self.history.choice:
             return
         if isinstance(event.found, CondenseError):
-            self._fault = f"{event.found.message} {event.found.hint}".rstrip()
-            self.say(f"! {self._fault}")
+            self._fault = error_text(event.found)
+            self.say(self._fault)
             self._show_choice()
             return
         view = event.found
@@ -438,7 +242,7 @@ class SessionScreen(SteppingScreen[None]):
         if selector:
             choice = self.history.choice.cycled(selector)
             kept, cut = selector in choice.keep, selector in choice.cut
-            self.do(choice, f"{'Keep' if kept else 'Cut' if cut else 'Leave'} {selector}")
+            self.step(choice, f"{'Keep' if kept else 'Cut' if cut else 'Leave'} {selector}")
 
     def selector(self) -> str:
         """Return the selector of the place under the cursor; if there is none, say so and return an empty text."""
@@ -459,28 +263,133 @@ class SessionScreen(SteppingScreen[None]):
         self.app.pop_screen() if len(self.app.screen_stack) > 2 else self.app.exit()
 
     def action_keep(self) -> None:
-        ask_what(self, keeps=True)
+        choice = self.history.choice
+        self._ask_what("Keep", choice.keep, choice.keeping)
 
     def action_cut(self) -> None:
-        ask_what(self, keeps=False)
+        choice = self.history.choice
+        self._ask_what("Cut", choice.cut, choice.cutting)
+
+    def _ask_what(self, verb: str, known: Collection[str], toggled: Callable[[str], UserChoice]) -> None:
+        """Ask what to keep or cut at the cursor."""
+        place = self.place
+        if self.view is None or place is None or not self.selector():
+            return
+        message = self.view.conversation.messages[place.position]
+        offers = [
+            Offer(each.key, each.selector, f"{each.label}{'  (again: no longer)' if each.selector in known else ''}")
+            for each in self.session.places.meanings(message.number, place.number)
+        ]
+
+        def picked(selector: str) -> None:
+            is_known = selector in known
+            self.step(toggled(selector), f"{f'No longer {verb.lower()}' if is_known else verb} {selector}")
+
+        self.ask(Pick(f"{verb} what?", offers), picked)
 
     def action_preset(self) -> None:
-        ask_preset(self)
+        configurations, choice = self.session.configurations, self.history.choice
+        names = configurations.names()
+        offers = [Offer("", name, f"{name:<10} {configurations.of(UserChoice(name)).description}") for name in names]
+        current = names.index(choice.name) if choice.name in names else 0
+        self.ask(
+            Pick("Which preset?", offers, current),
+            lambda name: self.step(replace(choice, name=name, text=""), f"Preset {name}"),
+        )
 
     def action_provider(self) -> None:
-        ask_provider(self)
+        """Ask which provider runs, and set it in the text of the configuration."""
+        session, choice = self.session, self.history.choice
+        providers = session.providers()
+        try:
+            current = [provider.id for provider in providers].index(session.provider_of(choice))
+        except (ConfigurationError, ValueError):
+            current = 0
+
+        def picked(name: str) -> None:
+            if name != session.provider_of(choice):
+                document = ConfigurationDocument(session.configurations.text_of(choice))
+                self.step(replace(choice, text=document.with_value(("provider",), name).text), f"Provider {name}")
+
+        offers = [Offer("", each.id, f"{each.id}: {each.name}", abilities(each)) for each in providers]
+        self.ask(Pick("Which provider?", offers, current), picked)
 
     def action_target(self) -> None:
-        ask_target(self)
+        choice = self.history.choice
+
+        def typed(value: str) -> None:
+            target = choice.with_target(value)
+            self.step(target, f"Target {target.target or 'none'}")
+
+        hint = "60000, 60k or 40%; empty for no target"
+        self.ask(Ask("Condense to how many tokens?", choice.target, choice.with_target, hint), typed)
 
     def action_edit(self) -> None:
-        edit(self)
+        """Open the editor on the chosen configuration."""
+        editor = EditorScreen(self.history.choice, self.session.configurations, self.session)
+        self.ask(editor, lambda choice: self.step(choice, "Edited the configuration"))
 
     def action_write(self) -> None:
-        ask_where(self)
+        """Ask where to write, and write there."""
+        path = Path(self.session.path)
+
+        def picked(where: str) -> None:
+            if where == _CONFIGURATION:
+                self._ask_file("condense.yaml", self._write_configuration)
+            elif where == Where.FILE.name:
+                beside = path.with_name(f"{path.stem}-small{path.suffix}")
+                self._ask_file(str(beside), partial(self._write, Where.FILE))
+            else:
+                self._write(Where[where])
+
+        self.ask(Pick("Write the result as", _TO), picked)
+
+    def _ask_file(self, proposed: str, then: Callable[[str], None]) -> None:
+        self.ask(Ask("To which file?", proposed, partial(check_new_file, self.session.path)), then)
+
+    def _write(self, where: Where, path: str | None = None) -> None:
+        self.say("Writing…")
+        self._save(partial(write, self.session, self.history.choice, where, path))
+
+    def _write_configuration(self, path: str) -> None:
+        def save() -> SavedResult:
+            text = configuration_text(self.session.configurations, self.history.choice)
+            return self.session.noted(write_text(path, text))
+
+        self._save(save)
+
+    def _save(self, work: Callable[[], SavedResult]) -> None:
+        """Write in a thread, as a step that can be undone; say what was written, or why not."""
+
+        def done() -> None:
+            try:
+                saved = work()
+            except CondenseError as error:
+                self.app.call_from_thread(self.say, error_text(error))
+            else:
+                self.app.call_from_thread(self._saved, saved)
+
+        self.run_worker(done, thread=True)
+
+    def _saved(self, saved: SavedResult) -> None:
+        if saved.take_back is not None:
+            self.history.wrote(saved.said[0], saved.take_back)
+        self.say(f"{saved.said[0]}. u undoes it." if saved.take_back else saved.said[0])
+        if len(saved.said) > 1:
+            self.app.push_screen(TextDialog("Written", saved.said))
 
     def action_contents(self) -> None:
-        tell_contents(self)
+        """Show what fills the session, as in `condense inspect`."""
+        if not self.session.knows_contents:
+            self.say("What fills the session is still being counted.")
+            return
+        width = max(40, self.app.size.width - 8)
+        console = Console(width=width, force_terminal=False, color_system=None, highlight=False, markup=False)
+        with console.capture() as capture:
+            for part in render(sections(self.session.contents), width):
+                console.print(part)
+        self.app.push_screen(TextDialog("What fills the session", capture.get().split("\n")))
 
     def action_help(self) -> None:
-        tell_help(self)
+        """Show the keys and the meaning of marks."""
+        self.app.push_screen(TextDialog("Keys", [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]))

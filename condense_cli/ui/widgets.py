@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
 from rich.segment import Segment
@@ -19,8 +19,8 @@ from textual.widgets import Static
 from ..core.wording import visible
 from ..errors import CondenseError
 from .choice import ChoiceHistory, UserChoice
-from .lines import ShownLine, fitted
-from .opened import View
+from .lines import ShownLine, error_text, fitted
+from .opened import Background, Clock, View
 
 
 class Rows(ScrollView, can_focus=True):
@@ -137,12 +137,14 @@ class Rows(ScrollView, can_focus=True):
 
 
 Answer = TypeVar("Answer")
+Given = TypeVar("Given")
 
 
 class SteppingScreen(Screen[Answer]):
     """A screen with a `history` of steps, and a line `#said` for messages."""
 
     history: ChoiceHistory
+    background: Background[UserChoice, View] | None = None
 
     class Computed(Message):
         """Result of a choice on the open session."""
@@ -150,6 +152,14 @@ class SteppingScreen(Screen[Answer]):
         def __init__(self, choice: UserChoice, found: View | CondenseError) -> None:
             super().__init__()
             self.choice, self.found = choice, found
+
+    def compute(self, work: Callable[[UserChoice, Clock], Iterable[View]]) -> None:
+        """Do `work` in a thread for each choice that the background is asked for; `Computed` brings the results."""
+        self.background = Background(work, lambda choice, found: self.post_message(self.Computed(choice, found)))
+
+    def on_unmount(self) -> None:
+        if self.background is not None:
+            self.background.close()
 
     def renew(self) -> None:
         """Show the current choice, and start computing its result."""
@@ -164,11 +174,15 @@ class SteppingScreen(Screen[Answer]):
     def say(self, text: str) -> None:
         self.query_one("#said", Static).update(visible(text))
 
+    def ask(self, screen: Screen[Given | None], then: Callable[[Given], None]) -> None:
+        """Show a screen, and pass on its answer, if it gives one."""
+        self.app.push_screen(screen, lambda answer: None if answer is None else then(answer))
+
     def action_undo(self) -> None:
         try:
             said = self.history.undo()
         except CondenseError as error:
-            self.say(f"! {error.message} {error.hint}".rstrip())
+            self.say(error_text(error))
             return
         self.say(said or "Nothing to undo.")
         self.renew()
