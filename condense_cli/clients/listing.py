@@ -30,7 +30,7 @@ from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, Sessi
 from ..report.run.facts import estimated_tokens
 from ..report.sections import SHAPE
 from ..report.text import percent
-from ..storage.cache_files import CacheFile, is_broken
+from ..storage.cache_files import CacheFile, OpenCache
 from ..storage.files import read_bytes
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import factor_of
@@ -142,19 +142,16 @@ class FactsCache:
     version are ignored; without the file, listing still works."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = CacheFile(folder / NAME, _TABLE, _WAIT)
+        self._file = OpenCache("The cache of sessions", CacheFile(folder / NAME, _TABLE, _WAIT))
         self._program = f"{__version__} {_SHAPE} {' '.join(row.name for row in TABLE)}"
-        self._database = self._opened()
+        self.close = self._file.close
 
     def get(self, file: SessionFile) -> Facts | None:
         key = (os.fsencode(file.path), file.size, file.mtime_ns, self._program)
+        row = self._file.do(lambda database: database.execute(_FIND, key).fetchone())
         try:
-            row = self._database.execute(_FIND, key).fetchone() if self._database else None
             return msgspec.msgpack.decode(row[0], type=Facts) if row else None
-        except (msgspec.DecodeError, msgspec.ValidationError, TypeError):
-            return None
-        except sqlite3.DatabaseError as error:
-            self._begin_anew(error)
+        except (msgspec.DecodeError, TypeError):
             return None
 
     def put(self, found: Iterable[tuple[SessionFile, Facts]]) -> None:
@@ -163,47 +160,13 @@ class FactsCache:
             with contextlib.suppress(UnicodeEncodeError):  # The file name contains half a surrogate pair.
                 value = msgspec.msgpack.encode(facts)
                 rows.append((os.fsencode(file.path), file.size, file.mtime_ns, self._program, value))
-        try:
-            if self._database and rows:
-                with self._database:
-                    self._database.executemany(_KEEP, rows)
-                    self._database.execute(_PRUNE, (_ROWS,))
-        except sqlite3.DatabaseError as error:
-            self._begin_anew(error)
 
-    def close(self) -> None:
-        if self._database:
-            with contextlib.suppress(sqlite3.Error):
-                self._database.close()
-            self._database = None
+        def store(database: sqlite3.Connection) -> None:
+            database.executemany(_KEEP, rows)
+            database.execute(_PRUNE, (_ROWS,))
 
-    def _opened(self) -> sqlite3.Connection | None:
-        for _ in range(2):
-            try:
-                return self._file.connect()
-            except (sqlite3.Error, OSError) as error:
-                if not self._is_set_aside(error):
-                    break
-        return None
-
-    def _begin_anew(self, error: sqlite3.Error) -> None:
-        """Start a new file if this one is damaged.
-
-        Other errors pass: another process is writing, the disk is full, the file is read-only.
-        """
-        if is_broken(error):
-            self.close()
-            self._database = self._opened() if self._is_set_aside(error) else None
-
-    def _is_set_aside(self, error: Exception) -> bool:
-        """Rename a broken file; return whether a new one can begin."""
-        if not is_broken(error):
-            return False
-        try:
-            self._file.set_aside()
-        except OSError:
-            return False
-        return True
+        if rows:
+            self._file.do(store)
 
 
 SHORTEST_ID: Final = 8

@@ -6,9 +6,9 @@ import asyncio
 import io
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Annotated, Any, Final, TextIO
+from typing import Annotated, Final, TextIO
 
 from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
@@ -18,6 +18,7 @@ from ..config.own import UserConfiguration
 from ..core.lazy_pattern import lazy_pattern
 from ..core.version import __version__
 from ..errors import CondenseError
+from ..storage.files import PieceStream
 from . import mcp_tools
 from .mcp_tools import MOST, Library, cut
 
@@ -40,26 +41,13 @@ _ESCAPE: Final = lazy_pattern(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89
 SessionId = Annotated[str | None, Field(description="Id of a session, or its start. Default: this project's newest.")]
 
 
-class WholeCharacters(io.RawIOBase):
-    """Lines of a JSON stream, with U+FFFD for escapes that are half a character.
+def whole_characters(source: TextIO) -> Iterator[bytes]:
+    """Yield the lines of a JSON stream, with U+FFFD for escapes that are half a character.
 
     The SDK cannot read such a line and never answers it, so the client would wait for ever.
     """
-
-    def __init__(self, source: TextIO) -> None:
-        self._source = source  # Held, because it is closed once nothing refers to it.
-        self._line = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._line:
-            self._line = memoryview(_ESCAPE.sub(_whole, self._source.buffer.readline()))
-        taken = self._line[: len(buffer)]
-        buffer[: len(taken)] = taken
-        self._line = self._line[len(taken) :]
-        return len(taken)
+    for line in iter(source.buffer.readline, b""):
+        yield _ESCAPE.sub(_whole, line)
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
@@ -68,7 +56,7 @@ def _whole(escape: re.Match[bytes]) -> bytes:
 
 def serve(made: MCPServer) -> None:
     """Answer on standard input and output until the client closes them."""
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(WholeCharacters(sys.stdin)), "utf-8")
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(PieceStream(whole_characters(sys.stdin))), "utf-8")
     made.run()
 
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct
 
 from ..config.profiles import Profile
 from ..core.user_folders import cache_folder
-from ..storage.cache_files import CacheFile, is_broken
+from ..storage.cache_files import CacheFile, OpenCache
 from .client import Cause, ModelRequest, max_output
 from .prompts import PROMPT_VERSION
-
-T = TypeVar("T")
 
 FILE_NAME: Final = "summaries.sqlite3"
 _WAIT: Final = 10.0
@@ -72,20 +68,20 @@ def key_of(request: ModelRequest, profile: Profile) -> bytes:
 
 
 class Cache:
-    """The cache file, opened on first use. Not thread-safe. `notes` lists problems."""
+    """The cache file. Not thread-safe. `notes` lists problems."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.notes: list[str] = []
-        self._connection: sqlite3.Connection | None = None
-        self._file = CacheFile(path, _TABLE, _WAIT)
-        self._is_off = False
+        self._file = OpenCache("The cache of summaries", CacheFile(path, _TABLE, _WAIT))
+        self.notes = self._file.notes
+        self.close = self._file.close
 
     def get(self, key: bytes) -> Stored | None:
         """Look up an answer. Does not create a missing file."""
-        if self._connection is None and not os.path.lexists(self.path):
+        if not os.path.lexists(self.path):
             return None
-        row = self._do(lambda db: db.execute("SELECT text, reason FROM answers_1 WHERE key = ?", (key,)).fetchone())
+        find = "SELECT text, reason FROM answers_1 WHERE key = ?"
+        row = self._file.do(lambda database: database.execute(find, (key,)).fetchone())
         if row is None:
             return None
         text, reason = row
@@ -95,15 +91,14 @@ class Cache:
 
     def put(self, key: bytes, stored: Stored) -> None:
         row = (key, stored.text.encode("utf-8", "replace").decode(), stored.reason or "")
-        self._do(lambda db: db.execute("INSERT OR REPLACE INTO answers_1 VALUES (?, ?, ?)", row))
+        self._file.do(lambda database: database.execute("INSERT OR REPLACE INTO answers_1 VALUES (?, ?, ?)", row))
 
     def info(self) -> CacheInfo:
         """Count the cache's answers and bytes. Does not create a missing file."""
         row = None
         if self.path.exists():
-            row = self._do(
-                lambda db: db.execute("SELECT COUNT(*), COUNT(NULLIF(reason, '')) FROM answers_1").fetchone()
-            )
+            count = "SELECT COUNT(*), COUNT(NULLIF(reason, '')) FROM answers_1"
+            row = self._file.do(lambda database: database.execute(count).fetchone())
         total, refused = row or (0, 0)
         size = 0
         for suffix in ("", "-wal", "-shm"):  # SQLite keeps the last two beside a database.
@@ -115,45 +110,7 @@ class Cache:
         """Delete all answers and return their number. Other processes then go on with an empty cache."""
         if not self.path.exists():
             return 0
-        count: int | None = self._do(lambda db: db.execute("DELETE FROM answers_1").rowcount)
-        self._do(lambda db: db.execute("VACUUM"))
-        self._do(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+        count: int | None = self._file.do(lambda database: database.execute("DELETE FROM answers_1").rowcount)
+        self._file.do(lambda database: database.execute("VACUUM"))
+        self._file.do(lambda database: database.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
         return count or 0
-
-    def close(self) -> None:
-        if self._connection is not None:
-            with suppress(sqlite3.Error):
-                self._connection.close()
-        self._connection = None
-
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run `work` on the connection. None if the cache cannot be used."""
-        for _ in range(2):
-            if self._is_off:
-                return None
-            try:
-                return work(self._open())
-            except (sqlite3.Error, OSError) as error:
-                self._recover(error)
-        return None
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._file.connect()
-            # Autocommit: each answer is stored at once.
-            self._connection.isolation_level = None
-        return self._connection
-
-    def _recover(self, error: Exception) -> None:
-        """Set a broken file aside and start a new one; for other errors go on without a cache."""
-        self.close()
-        if is_broken(error):
-            with suppress(OSError):
-                aside = self._file.set_aside()
-                if aside is not None:
-                    self.notes.append(
-                        f"The cache of summaries was damaged; it was moved to {aside} and a new one started."
-                    )
-                return
-        self._is_off = True
-        self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run continues without it.")

@@ -7,10 +7,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
 from ..errors import UnreadableError
 from ..formats.engine.container import LARGEST_UNPACKED
+from ..storage.files import PieceStream
 
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError)
 """What opening and reading a broken archive raises."""
@@ -32,7 +33,7 @@ def samples_of(stream: BinaryIO) -> list[str]:
 def lines_of(stream: BinaryIO, names: list[str], file: str) -> Iterator[BinaryIO]:
     """Open the samples as a stream of lines. Reading it can raise UnreadableError."""
     with zipfile.ZipFile(stream) as archive:
-        yield cast("BinaryIO", io.BufferedReader(_Lines(_each(archive, names, file))))
+        yield cast("BinaryIO", io.BufferedReader(PieceStream(_each(archive, names, file))))
 
 
 def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[bytes]:
@@ -45,20 +46,3 @@ def _each(archive: zipfile.ZipFile, names: list[str], file: str) -> Iterator[byt
             raise UnreadableError(f"Cannot read {name} of {file}: {error}.") from None
         # In JSON a line break is never part of a text, so it can go.
         yield data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
-
-
-class _Lines(io.RawIOBase):
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._rest:
-            self._rest = next(self._pieces, b"")
-        piece = self._rest[: len(buffer)]
-        self._rest = self._rest[len(piece) :]
-        buffer[: len(piece)] = piece
-        return len(piece)

@@ -13,8 +13,9 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TextIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from ..errors import NotJsonError, UnknownFormatError, UnreadableError
 from ..formats.engine.base import Evidence
 from ..formats.engine.container import BOM, OPENING, is_json, open_document
 from ..formats.table import TABLE, keys_of
-from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, input_errors, is_compressed, reading
+from ..storage.files import LARGEST_STREAM, STDIO, ZSTD, PieceStream, input_errors, is_compressed, reading
 from ..storage.session_databases import is_in_database
 
 _ARCHIVE: Final = b"PK\x03\x04"
@@ -36,6 +37,7 @@ _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
 """Lines, and bytes, of a file's beginning that show what it holds."""
 
+_PIECE: Final = 1 << 16
 _BATCH_BYTES: Final = 1 << 20
 """Bytes of rows that go to a process at once: enough to keep it busy, few enough to hold several."""
 
@@ -123,23 +125,9 @@ def _first_lines(stream: BinaryIO) -> list[bytes]:
 
 def put_back(start: bytes) -> None:
     """Make standard input begin with these bytes again."""
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Again(start, sys.stdin)))
-
-
-class _Again(io.RawIOBase):
-    """Bytes already read from standard input, then the rest of it."""
-
-    def __init__(self, start: bytes, rest: TextIO) -> None:
-        self._start = io.BytesIO(start)
-        self._rest = rest  # Held, because its buffer is closed with it.
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self._start.read(len(buffer)) or self._rest.buffer.read1(len(buffer))  # type: ignore[attr-defined]
-        buffer[: len(piece)] = piece
-        return len(piece)
+    rest = sys.stdin  # Held by the pieces, because its buffer is closed with it.
+    pieces = chain([start], iter(lambda: rest.buffer.read1(_PIECE), b""))  # type: ignore[union-attr]
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(PieceStream(pieces)))
 
 
 def batches(stream: BinaryIO, name: str) -> Iterator[RowLines]:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -57,6 +61,48 @@ class CacheFile:
             number += 1
         self.path.rename(aside)  # SQLite drops the log of the old file once the new, empty one is opened.
         return aside
+
+
+class OpenCache:
+    """A cache file, opened on first use. A fault stops nothing: a broken file is set aside and a new one started; after
+    any other error the cache stays unused. `notes` tell the user. Not thread-safe."""
+
+    def __init__(self, name: str, file: CacheFile) -> None:
+        """`name` begins the notes."""
+        self.notes: list[str] = []
+        self._name, self._file = name, file
+        self._connection: sqlite3.Connection | None = None
+        self._is_off = False
+
+    def do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Run `work` as a transaction. None if the cache cannot be used."""
+        for _ in range(2):
+            if self._is_off:
+                break
+            try:
+                self._connection = self._connection or self._file.connect()
+                with self._connection:
+                    return work(self._connection)
+            except (sqlite3.Error, OSError) as error:
+                self._recover(error)
+        return None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection = None
+
+    def _recover(self, error: Exception) -> None:
+        self.close()
+        if is_broken(error):
+            with suppress(OSError):
+                aside = self._file.set_aside()
+                if aside is not None:
+                    self.notes.append(f"{self._name} was damaged; it was moved to {aside} and a new one started.")
+                return
+        self._is_off = True
+        self.notes.append(f"{self._name} {self._file.path} cannot be used ({error}); the run continues without it.")
 
 
 def is_broken(error: Exception) -> bool:

@@ -46,6 +46,23 @@ def read_bytes(path: str | Path) -> bytes:
             return file.read() if has_an_end else _read_stream(file, str(path))
 
 
+class PieceStream(io.RawIOBase):
+    """A stream of the pieces that an iterator gives."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = filter(None, pieces)
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        rest = self._rest or memoryview(next(self._pieces, b""))
+        size = min(len(rest), len(buffer))
+        buffer[:size], self._rest = rest[:size], rest[size:]
+        return size
+
+
 def _read_stream(stream: BinaryIO, name: str) -> bytes:
     whole = io.BytesIO()
     while piece := stream.read(_PIECE):

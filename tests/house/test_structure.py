@@ -61,7 +61,7 @@ AT_THE_EDGE = {
     "config/preset_folders.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/budget.py": {"pathlib", "sqlite3"},
-    "llm/cache.py": {"os", "pathlib", "sqlite3"},
+    "llm/cache.py": {"os", "pathlib"},
     "llm/calls.py": {"threading", "time"},
     "llm/access.py": {"pathlib"},
     "core/postponed.py": {"sys"},
