@@ -1,4 +1,4 @@
-"""Choose the profile for a pass, and mask secrets before anything is sent.
+"""Choose the profile for a pass and open its client, and mask secrets before anything is sent.
 
 A key in the environment permits nothing. `--profile NAME` permits that profile and replaces all others.
 `--allow-calls`, or `allow_calls: true` in the user's own configuration, permits the profiles that a configuration
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from ..config.own import UserConfiguration, unknown_profile
 from ..config.profiles import OFFLINE, Access
 from ..core.lazy_pattern import lazy_pattern
 from ..storage.extras import missing
-from .client import Cause, Failure, ModelRequest, ReasonNames, failure, names_of
+from .client import Cause, CountingClient, Failure, ModelRequest, ReasonNames, failure, names_of
 
 
 class Permission(Struct, frozen=True):
@@ -109,6 +109,23 @@ def _first_usable(
         keyless = Access(names[0], user.profiles[names[0]].profile)
         return AccessChoice(keyless, warnings=(f"{first.what} {first.hint}",))
     return AccessChoice(None, first, tuple(failed.what for failed in others))
+
+
+def connect(access: Access) -> CountingClient:
+    """Open a client for a profile. Importing an SDK takes up to a second."""
+    match access.profile.api:
+        case "anthropic":
+            from .anthropic_client import AnthropicClient
+
+            return AnthropicClient(access)
+        case "openai":
+            from .openai_client import OpenAIClient
+
+            return OpenAIClient(access)
+        case "offline" | "installed" as api:
+            raise ValueError(f"a profile of api {api} has no server")
+        case other:
+            assert_never(other)
 
 
 _ASSIGNED: Final = lazy_pattern(

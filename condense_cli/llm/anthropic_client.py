@@ -15,19 +15,8 @@ import httpx2
 
 from ..config.profiles import Access
 from ..money.economics import CallUsage
-from .client import (
-    Answer,
-    CallError,
-    Cause,
-    ModelRequest,
-    as_count,
-    failure,
-    max_output,
-    names_of,
-    reason_of,
-    usage_of,
-)
-from .origin import OneOrigin, destination
+from .client import Answer, Cause, ModelRequest, as_count, max_output, reason_of, usage_of
+from .sdk import OneOrigin, SdkClient, destination
 
 _REASON_OF_STOP: Final = {
     None: Cause.CUT_OFF,
@@ -42,23 +31,13 @@ class _Http(OneOrigin, anthropic.DefaultHttpxClient):
     """The SDK's HTTP client, restricted to one origin."""
 
 
-class AnthropicClient:
+class AnthropicClient(SdkClient):
     """Client for one model of the Messages API."""
 
-    def __init__(self, access: Access) -> None:
-        self._profile = access.profile
-        self._names = names_of(access)
-        # Pass everything that determines the destination: environment variables must not redirect a transcript.
-        self._client = anthropic.Anthropic(
-            api_key=access.key or "none",
-            base_url=access.profile.url,
-            timeout=access.profile.timeout_seconds,
-            max_retries=access.profile.max_retries,
-            http_client=_Http(),
-        )
+    _client: anthropic.Anthropic
 
-    def close(self) -> None:
-        self._client.close()
+    def __init__(self, access: Access) -> None:
+        super().__init__(access, anthropic.Anthropic, _Http)
 
     def call(self, request: ModelRequest) -> Answer:
         usage: CallUsage | None = None
@@ -105,9 +84,6 @@ class AnthropicClient:
             raise self._error(reason, detail, usage()) from error
         except Exception as error:  # The SDK does not wrap errors of its parsers.
             raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
-
-    def _error(self, reason: Cause, detail: str, usage: CallUsage | None) -> CallError:
-        return CallError(failure(reason, self._names, detail), usage)
 
 
 def _usage_so_far(stream: anthropic.MessageStream[None]) -> CallUsage | None:

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from ..config.profiles import Access
 from ..money.economics import Accounting, CallUsage
-from .access import Redactor
+from .access import Redactor, connect
 from .budget import Budget, Reserved, Spent, Worst, accounting_of, price_for, spent_on
 from .cache import Cache, Stored, key_of
 from .client import (
@@ -34,7 +34,6 @@ from .client import (
     max_output,
     names_of,
 )
-from .connecting import connect
 from .prompts import Count, worst_input
 
 _GIVE_UP_AFTER: Final = 5

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ..config.profiles import Access, Profile
 from ..core.wording import brief
@@ -193,11 +194,8 @@ class ReasonNames(Struct, frozen=True):
 
 def failure(reason: Cause, names: ReasonNames | None = None, detail: str = "") -> Failure:
     names = names or ReasonNames()
-    if reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE:
-        what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
-        return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))
-    values = {name: getattr(names, name) for name in names.__struct_fields__}
-    what, hint = (text.format_map(values) for text in _TEXTS[reason])
+    is_without_key = reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE
+    what, hint = (text.format_map(asdict(names)) for text in (_NO_KEY_SENT if is_without_key else _TEXTS[reason]))
     return Failure(reason, what, hint, brief(" ".join(detail.split()), _MOST))
 
 

@@ -22,9 +22,8 @@ from ..errors import UsageError
 from ..formats.convert import convert
 from ..tokens.counting import Counter
 from ..tokens.factor import HIGHEST, LOWEST, Factor, Known, typical_of
-from .access import Redactor
+from .access import Redactor, connect
 from .client import CallError, Cause, failure, names_of
-from .connecting import connect
 
 Body = dict[str, Any]
 

@@ -15,19 +15,8 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..money.economics import CallUsage
-from .client import (
-    Answer,
-    CallError,
-    Cause,
-    ModelRequest,
-    as_count,
-    failure,
-    max_output,
-    names_of,
-    reason_of,
-    usage_of,
-)
-from .origin import OneOrigin, destination
+from .client import Answer, Cause, ModelRequest, as_count, max_output, reason_of, usage_of
+from .sdk import OneOrigin, SdkClient, destination
 
 _REASON_OF_FINISH: Final = {
     None: Cause.CUT_OFF,
@@ -49,24 +38,14 @@ class _Http(OneOrigin, openai.DefaultHttpxClient):
     """The SDK's HTTP client, restricted to one origin."""
 
 
-class OpenAIClient:
+class OpenAIClient(SdkClient):
     """Client for one model of a server with the Chat Completions API."""
 
-    def __init__(self, access: Access) -> None:
-        self._profile = access.profile
-        self._names = names_of(access)
-        self._refused: frozenset[str] = frozenset()
-        # Pass everything that determines the destination: environment variables must not redirect a transcript.
-        self._client = openai.OpenAI(
-            api_key=access.key or "none",  # The SDK requires one; servers without keys ignore it.
-            base_url=access.profile.url,
-            timeout=access.profile.timeout_seconds,
-            max_retries=access.profile.max_retries,
-            http_client=_Http(),
-        )
+    _client: openai.OpenAI
 
-    def close(self) -> None:
-        self._client.close()
+    def __init__(self, access: Access) -> None:
+        super().__init__(access, openai.OpenAI, _Http)
+        self._refused: frozenset[str] = frozenset()
 
     def call(self, request: ModelRequest) -> Answer:
         while True:
@@ -84,14 +63,14 @@ class OpenAIClient:
                 for chunk in stream:
                     heard.take(chunk)
         if not heard.chunks:
-            raise self._error(Cause.MALFORMED, "The stream holds no event.", heard)
+            raise self._error(Cause.MALFORMED, "The stream holds no event.", heard.usage)
         if heard.is_refusal:
-            raise self._error(Cause.REFUSED_BY_MODEL, "", heard)
+            raise self._error(Cause.REFUSED_BY_MODEL, "", heard.usage)
         if heard.finish != "stop":
-            raise self._error(_REASON_OF_FINISH.get(heard.finish, Cause.MALFORMED), "", heard)
+            raise self._error(_REASON_OF_FINISH.get(heard.finish, Cause.MALFORMED), "", heard.usage)
         text = "".join(heard.texts).strip()
         if not text:
-            raise self._error(Cause.EMPTY, "", heard)
+            raise self._error(Cause.EMPTY, "", heard.usage)
         return Answer(text, heard.usage)
 
     def _parameters(self, request: ModelRequest) -> Parameters:
@@ -123,25 +102,24 @@ class OpenAIClient:
         try:
             yield
         except openai.APITimeoutError as error:
-            raise self._error(Cause.TIMEOUT, "", heard) from error
+            raise self._error(Cause.TIMEOUT, "", heard.usage) from error
         except openai.APIConnectionError as error:
             reason = Cause.CUT_OFF if heard.chunks else Cause.CONNECTION
-            raise self._error(reason, str(error.__cause__ or ""), heard) from error
+            raise self._error(reason, str(error.__cause__ or ""), heard.usage) from error
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             for name in _DISPENSABLE if error.code not in _OF_VALUE else ():
                 if name in parameters and (error.param == name or name in error.message):
                     raise _ParameterRefusedError(name) from None
-            raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
+            raise self._error(
+                reason_of(error.status_code, error.code, error.type), error.message, heard.usage
+            ) from error
         except openai.APIStatusError as error:
             reason = reason_of(error.status_code, error.code, error.type)
-            raise self._error(reason, destination(error.response) or error.message, heard) from error
+            raise self._error(reason, destination(error.response) or error.message, heard.usage) from error
         except openai.APIError as error:
-            raise self._error(reason_of(None, error.code, error.type), error.message, heard) from error
+            raise self._error(reason_of(None, error.code, error.type), error.message, heard.usage) from error
         except Exception as error:  # The SDK does not wrap errors of its parsers.
-            raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
-
-    def _error(self, reason: Cause, detail: str, heard: _Heard) -> CallError:
-        return CallError(failure(reason, self._names, detail), heard.usage)
+            raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", heard.usage) from error
 
 
 class _ParameterRefusedError(Exception):

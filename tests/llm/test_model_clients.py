@@ -9,8 +9,8 @@ import pytest
 from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access, Profile
+from condense_cli.llm.access import connect
 from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest
-from condense_cli.llm.connecting import connect
 from condense_cli.money.economics import CallUsage
 
 Api = Literal["anthropic", "openai"]

@@ -9,9 +9,9 @@ import pytest
 from model_server import Exchange, Play, model_server
 from test_model_clients import APIS, REQUEST, Api, access, ask
 
+from condense_cli.llm.access import connect
 from condense_cli.llm.calls import Caller, fulfil
 from condense_cli.llm.client import Answer, CallError, Cause, ModelRequest
-from condense_cli.llm.connecting import connect
 
 
 def redirect(code: int, location: str) -> Play:

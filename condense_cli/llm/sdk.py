@@ -1,4 +1,4 @@
-"""Keep an SDK's requests within their origin.
+"""Open an SDK's client, and keep its requests within their origin.
 
 By default the SDKs follow 20 redirects to any address, and retry each call after too many. Here a redirect is followed
 only within the origin (scheme, host, port), with the same method, and a few times. The SDK receives any other redirect
@@ -10,6 +10,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import httpx2
+
+from ..config.profiles import Access
+from ..money.economics import CallUsage
+from .client import CallError, Cause, failure, names_of
 
 MOST: Final = 3
 """Maximum redirects per request: gateways add a slash or a version to the path."""
@@ -32,6 +36,30 @@ class OneOrigin(httpx2.Client):
             response.close()
             response = super().send(following, **options)
         return response
+
+
+class SdkClient:
+    """Client for one model of an API."""
+
+    _client: Any
+
+    def __init__(self, access: Access, sdk: Any, http: type[OneOrigin]) -> None:
+        self._profile = access.profile
+        self._names = names_of(access)
+        # Pass everything that determines the destination: environment variables must not redirect a transcript.
+        self._client = sdk(
+            api_key=access.key or "none",  # The SDKs require one; servers without keys ignore it.
+            base_url=access.profile.url,
+            timeout=access.profile.timeout_seconds,
+            max_retries=access.profile.max_retries,
+            http_client=http(),
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _error(self, reason: Cause, detail: str, usage: CallUsage | None) -> CallError:
+        return CallError(failure(reason, self._names, detail), usage)
 
 
 def destination(response: httpx2.Response) -> str:
