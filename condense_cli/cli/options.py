@@ -99,8 +99,7 @@ def profile_names() -> list[str]:
 
 def session_ids() -> Iterator[tuple[str, str]]:
     """List the ids of sessions, the newest first, each with its client."""
-    from ..clients.finding import find
-    from ..clients.table import session_places
+    from ..clients.table import find, session_places
 
     yield "latest", "this project's newest"
     for file in find(session_places()).files:

@@ -155,11 +155,8 @@ class Layout(StrEnum):
     """YYYY/MM/DD/rollout-<time>-<id>.jsonl, or the same without days."""
     ARCHIVE = "archive"
     """As ROLLOUTS; sessions that were put away."""
-    TASKS = "tasks"
-    """<id>/api_conversation_history.json."""
     MESSAGES = "messages"
     """<id>/<id>.messages.json; other *.messages.json beside it are sub-agents."""
-
     LOGS = "logs"
     """Files at the depth, and with the names, that the pattern of the place says."""
     DATABASE = "database"
@@ -293,14 +290,6 @@ class Setup(Struct, frozen=True):
     has_server: bool = True
 
 
-def stem(path: Path) -> str:
-    return path.stem
-
-
-def nothing_known(file: SessionFile, indexes: Indexes) -> KnownSession:
-    return NOTHING_KNOWN
-
-
 class KnownClient(Struct, frozen=True):
     """A client. `id_of` gives the session's id from the path of a log; `known` what is noted beside a session.
 
@@ -310,8 +299,8 @@ class KnownClient(Struct, frozen=True):
 
     places: Callable[[Machine], Iterable[SessionPlace]]
     peek: Peek
-    id_of: Callable[[Path], str] = stem
-    known: Callable[[SessionFile, Indexes], KnownSession] = nothing_known
+    id_of: Callable[[Path], str] = lambda path: path.stem
+    known: Callable[[SessionFile, Indexes], KnownSession] = lambda file, indexes: NOTHING_KNOWN
     has_id_inside: bool = False
     setup: Setup | None = None
     files: SessionFiles | None = None

@@ -44,6 +44,7 @@ _SERVERS: Final = (
 )
 """Folders of an editor on the machine that it works on remotely (SSH, WSL, containers)."""
 
+_TASKS: Final = ("*", "api_conversation_history.json")
 _FOLDER: Final = re.compile(rb'# Current (?:Workspace|Working) Directory \(((?:[^"()\\\n]|\\\\)+)\)')
 """In the environment details of a user message."""
 _TIME: Final = re.compile(rb'"ts"\s*:\s*(\d{12,14})\b')
@@ -66,14 +67,14 @@ def _storages(machine: Machine) -> Iterator[Path]:
 
 def _roo_places(machine: Machine) -> Iterator[SessionPlace]:
     for storage in _storages(machine):
-        yield SessionPlace(Client.ROO, Layout.TASKS, storage / "rooveterinaryinc.roo-cline" / "tasks")
+        yield SessionPlace(Client.ROO, Layout.LOGS, storage / "rooveterinaryinc.roo-cline" / "tasks", _TASKS)
 
 
 def _cline_places(machine: Machine) -> Iterator[SessionPlace]:
     for storage in _storages(machine):
-        yield SessionPlace(Client.CLINE, Layout.TASKS, storage / "saoudrizwan.claude-dev" / "tasks")
+        yield SessionPlace(Client.CLINE, Layout.LOGS, storage / "saoudrizwan.claude-dev" / "tasks", _TASKS)
     data = Path(machine.environment.get("CLINE_DATA_DIR") or machine.folder("CLINE_DIR", ".cline") / "data")
-    yield SessionPlace(Client.CLINE, Layout.TASKS, data / "tasks")
+    yield SessionPlace(Client.CLINE, Layout.LOGS, data / "tasks", _TASKS)
     yield SessionPlace(Client.CLINE, Layout.MESSAGES, data / "sessions")
 
 
@@ -149,5 +150,5 @@ def _request(value: Any) -> str | None:
 
 
 _PEEK: Final = Peek(title, project, lambda data: b'"role"' in data, last_time, model)
-ROO: Final = KnownClient(_roo_places, _PEEK, known=_known)
-CLINE: Final = KnownClient(_cline_places, _PEEK, known=_known)
+ROO: Final = KnownClient(_roo_places, _PEEK, lambda path: path.parent.name, _known)
+CLINE: Final = KnownClient(_cline_places, _PEEK, lambda path: path.parent.name, _known)

@@ -38,10 +38,9 @@ from ..window.decision import window_of
 from ..window.size import signs_of
 from ..window.use import ESTIMATED, in_use
 from .claude_code import claude_folder
-from .client import HEAD, Indexes, Layout, SessionFile, SessionPlace
-from .finding import Finding, find
+from .client import HEAD, TAIL, Indexes, Layout, SessionFile, SessionPlace
 from .new_session import origin_of
-from .table import CLIENTS, project_at_head, updated_at
+from .table import CLIENTS, Finding, find
 
 _MARK: Final = re.compile(markers.MARKER_BYTES.pattern + b"|" + references.REFERENCE_BYTES.pattern)
 
@@ -255,10 +254,19 @@ def of_project(files: Iterable[SessionFile], folder: Path) -> Iterator[SessionFi
                 continue
             if not kept_in.startswith(name):
                 continue
-        project = CLIENTS[file.client].known(file, indexes).project or project_at_head(file)
+        project = CLIENTS[file.client].known(file, indexes).project or _project_at_head(file)
         # A path of another system would count as relative to the current folder.
         if project is not None and os.path.isabs(project) and _is_in(_real(project), root):
             yield file
+
+
+def _project_at_head(file: SessionFile) -> str | None:
+    """Return the project that the beginning of a file names; None also if the file cannot be read."""
+    try:
+        with open(file.path, "rb") as stream:
+            return CLIENTS[file.client].peek.project(stream.read(HEAD))
+    except OSError:
+        return None
 
 
 def _real(path: str | Path) -> str:
@@ -277,7 +285,18 @@ def project_root(folder: Path) -> Path:
 def newest(files: Iterable[SessionFile], limit: int = LIMIT) -> SessionFile | None:
     """Return the session with the newest message among the `limit` files changed last."""
     said = (file for file in files if not file.is_side and has_messages(file))
-    return max(islice(said, limit), key=updated_at, default=None)
+    return max(islice(said, limit), key=_updated_at, default=None)
+
+
+def _updated_at(file: SessionFile) -> float:
+    """Return when the last message was written, in seconds since 1970; else when the file was changed."""
+    try:
+        with open(file.path, "rb") as stream:
+            stream.seek(max(0, file.size - TAIL))
+            said = CLIENTS[file.client].peek.last_time(stream.read(TAIL))
+    except OSError:
+        said = None
+    return file.mtime_ns / 1e9 if said is None else said
 
 
 def has_messages(file: SessionFile) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -130,25 +130,15 @@ def has_messages(data: bytes) -> bool:
 _PEEK: Final = Peek(title, project, has_messages)
 
 
-def _pi_places(machine: Machine) -> Iterator[SessionPlace]:
-    folder = own_folder(Client.PI, machine.home, machine.environment)
-    yield SessionPlace(Client.PI, Layout.LOGS, folder / "sessions", ("*", "*.jsonl"))
-
-
-def _gemini_places(machine: Machine) -> Iterator[SessionPlace]:
-    pattern = ("*", "chats", "session-*.json*")
-    yield SessionPlace(Client.GEMINI, Layout.LOGS, machine.home / ".gemini" / "tmp", pattern)
+def _logs(client: Client, folder: Callable[[Machine], Path], *pattern: str) -> Callable[[Machine], list[SessionPlace]]:
+    """Return the place of a client that keeps its logs below one folder."""
+    return lambda machine: [SessionPlace(client, Layout.LOGS, folder(machine), pattern)]
 
 
 def _gemini_known(file: SessionFile, indexes: Indexes) -> KnownSession:
     """Read the project from <project>/.project_root."""
     root = file_bytes(Path(file.path).parents[1] / ".project_root").decode("utf-8", "replace").strip()
     return KnownSession(None, root or None)
-
-
-def _kimi_places(machine: Machine) -> Iterator[SessionPlace]:
-    pattern = ("*", "*", "agents", "main", "wire.jsonl")
-    yield SessionPlace(Client.KIMI, Layout.LOGS, machine.home / ".kimi-code" / "sessions", pattern)
 
 
 def _kimi_known(file: SessionFile, indexes: Indexes) -> KnownSession:
@@ -159,32 +149,42 @@ def _kimi_known(file: SessionFile, indexes: Indexes) -> KnownSession:
     return KnownSession(title_of(named) if named else None, text_or_none(known.get("cwd")))
 
 
-def _qwen_places(machine: Machine) -> Iterator[SessionPlace]:
-    yield SessionPlace(Client.QWEN, Layout.LOGS, machine.home / ".qwen" / "projects", ("*", "chats", "*.jsonl"))
-
-
-def _copilot_places(machine: Machine) -> Iterator[SessionPlace]:
-    folder = machine.home / ".copilot" / "session-state"
-    yield SessionPlace(Client.COPILOT, Layout.LOGS, folder, ("*", "events.jsonl"))
-
-
 PI: Final = KnownClient(
-    _pi_places,
+    _logs(
+        Client.PI,
+        lambda machine: own_folder(Client.PI, machine.home, machine.environment) / "sessions",
+        "*", "*.jsonl",
+    ),
     _PEEK,
     lambda path: path.stem.rpartition("_")[2],
     setup=setup(Client.PI, "extensions", ".pi/extensions"),
-)
+)  # fmt: skip
 GEMINI: Final = KnownClient(
-    _gemini_places,
+    _logs(Client.GEMINI, lambda machine: machine.home / ".gemini" / "tmp", "*", "chats", "session-*.json*"),
     # A client that resumes a session may leave a log in which nobody said anything.
     Peek(title, project, lambda data: title(data) is not None),
     lambda path: path.stem.rpartition("-")[2],
     _gemini_known,
     has_id_inside=True,
 )
-KIMI: Final = KnownClient(_kimi_places, _PEEK, lambda path: path.parents[2].name, _kimi_known)
-QWEN: Final = KnownClient(_qwen_places, _PEEK)
-COPILOT: Final = KnownClient(_copilot_places, _PEEK, lambda path: path.parent.name)
+KIMI: Final = KnownClient(
+    _logs(
+        Client.KIMI,
+        lambda machine: machine.home / ".kimi-code" / "sessions",
+        "*", "*", "agents", "main", "wire.jsonl",
+    ),
+    _PEEK,
+    lambda path: path.parents[2].name,
+    _kimi_known,
+)  # fmt: skip
+QWEN: Final = KnownClient(
+    _logs(Client.QWEN, lambda machine: machine.home / ".qwen" / "projects", "*", "chats", "*.jsonl"), _PEEK
+)
+COPILOT: Final = KnownClient(
+    _logs(Client.COPILOT, lambda machine: machine.home / ".copilot" / "session-state", "*", "events.jsonl"),
+    _PEEK,
+    lambda path: path.parent.name,
+)
 
 
 _UNNAMED: Final = ("New session", "Child session - ", "CLI Session", "New Chat")

@@ -38,9 +38,9 @@ from ..tokens.factor import factor_of
 from ..window.decision import DecisionReason
 from ..window.sizing import Sizing
 from ..window.use import overhead_of, remarks_on_usage
-from . import finding
 from .client import SessionPlace
 from .listing import LATEST, choose
+from .table import find as find_sessions
 
 MOST: Final = 12_000
 """Characters of an answer: some 3,000 tokens, which no client shortens."""
@@ -120,7 +120,7 @@ class Library:
         if self._file is not None:
             return []
         folder = os.path.dirname(path)
-        files = [file.path for file in finding.find(self._places).files]
+        files = [file.path for file in find_sessions(self._places).files]
         beside = [each for each in files if each != path and os.path.dirname(each) == folder]
         return [*filter(self._is_inside, beside)][:_SIBLINGS]
 

@@ -11,9 +11,8 @@ import pytest
 from helpers import COMMAND, LONG, as_lines, environment, snapshot
 from machine import Machine, dialogue, written
 
-from condense_cli.clients.finding import find
 from condense_cli.clients.listing import NAME, FactsCache, facts_of
-from condense_cli.clients.table import places
+from condense_cli.clients.table import find, places
 from condense_cli.storage.cache_files import CacheFile, is_broken
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"

@@ -13,9 +13,8 @@ from helpers import condense
 from machine import Machine
 
 from condense_cli.clients.choices import Client
-from condense_cli.clients.finding import find
 from condense_cli.clients.listing import facts_of
-from condense_cli.clients.table import places
+from condense_cli.clients.table import find, places
 from condense_cli.errors import ExitStatus
 
 SAMPLES = real.PROJECT / "sample_transcripts"

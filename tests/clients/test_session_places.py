@@ -11,8 +11,7 @@ from machine import Machine, task, written
 
 from condense_cli.clients.choices import Client
 from condense_cli.clients.client import Layout
-from condense_cli.clients.finding import Finding, find
-from condense_cli.clients.table import places
+from condense_cli.clients.table import Finding, find, places
 
 HOME = Path("/home/me")
 

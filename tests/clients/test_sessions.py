@@ -16,9 +16,8 @@ from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, writte
 
 from condense_cli import formats
 from condense_cli.clients.client import SessionFile, last_timestamp
-from condense_cli.clients.finding import find
 from condense_cli.clients.listing import Facts, facts_of, iso, short_ids
-from condense_cli.clients.table import places
+from condense_cli.clients.table import find, places
 from condense_cli.errors import ExitStatus
 from condense_cli.report.inspection.facts import inspect
 from condense_cli.tokens.counting import Counter, encoding_for

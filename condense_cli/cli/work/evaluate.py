@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from ...api.comparing import Contender, compare_files
 from ...api.evaluating import BESIDE, Plan, Unread, evaluate_files, judge_files
 from ...calling import Calls, OnDemand, check_profile
-from ...clients.finding import find
-from ...clients.table import session_places
+from ...clients.table import find, session_places
 from ...config.loading import load_with_positions
 from ...config.models import Configuration
 from ...core.arguments import is_share

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...clients import finding, listing
+from ...clients import listing
 from ...clients.choices import cache_folder, tilde
 from ...clients.client import SessionFile
-from ...clients.table import session_places
+from ...clients.table import find, session_places
 from ...config.own import load_user_configuration
 from ...core.wording import plural
 from ...errors import UsageError
@@ -27,7 +27,7 @@ def sessions(options: SessionsOptions) -> None:
         raise UsageError("--here and --project cannot be used together.", "Use one of them.")
     everything, client = options.shows_all, options.client
     places = [place for place in session_places() if client is None or place.client is client]
-    found = finding.find(places, everything=everything)
+    found = find(places, everything=everything)
     files: Sequence[SessionFile] = found.files
     folder = listing.project_root(Path.cwd()) if options.here else options.project
     if folder is not None:

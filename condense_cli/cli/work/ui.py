@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from ...clients import finding, listing
+from ...clients import listing
 from ...clients.choices import cache_folder
-from ...clients.table import session_places
+from ...clients.table import find, session_places
 from ...config.own import load_user_configuration
 from ...config.preset_folders import user_configuration_path
 from ...errors import UsageError
@@ -97,7 +97,7 @@ def sessions_here() -> Iterator[SessionList]:
 
     Counting the tokens of all of them takes long where nobody has yet.
     """
-    found = finding.find(session_places())
+    found = find(session_places())
     own = list(listing.of_project(found.files, listing.project_root(Path.cwd())))
     known = set(own)
     others = [file for file in found.files if file not in known]
