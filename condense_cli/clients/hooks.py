@@ -269,11 +269,6 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-_LONGEST_ANSWER: Final = 9_500
-"""Characters of an answer. Claude Code 2.1.330 puts more than 10,000 into a file and shows the model its beginning."""
-
-_ROUNDS: Final = 4
-
 _COMPACTION_WAITS: Final = 10
 _COMPACTION_SECONDS: Final = 0.1
 """Codex writes its compaction at about the time when it reports it; Claude Code writes it far later."""
@@ -293,7 +288,9 @@ def give_recap(client: str, given: dict[str, Any]) -> str:
         return ""  # Two installations of this hook.
     if client == "codex":
         _wait_for_compaction(path)
-    text = _recap(path)
+    from .hook_work import recap_of
+
+    text = recap_of(path)
     remember(client, session, recapped=size)
     return context("SessionStart", text)
 
@@ -309,23 +306,6 @@ def _wait_for_compaction(path: str) -> None:
         time.sleep(_COMPACTION_SECONDS)
 
 
-def _recap(path: str) -> str:
-    from ..api import load
-    from ..ledger.recap import ENOUGH, TOKENS, ends_in_compaction, recap
-
-    transcript = load(path, lenient=True)
-    lost = ends_in_compaction(transcript)
-    tokens = TOKENS
-    text = ""
-    for _ in range(_ROUNDS):
-        text = recap(transcript, tokens, lost=lost).recap.text
-        length = len(text.encode("utf-16-le")) // 2  # As JavaScript counts.
-        if length <= _LONGEST_ANSWER:
-            return text
-        tokens = max(ENOUGH, int(tokens * 0.95 * _LONGEST_ANSWER / length))
-    return ""
-
-
 def measure(client: str, given: dict[str, Any]) -> str:
     """Measure what condensing would free, and remember it for the status line. Answers nothing."""
     path = transcript_of(given)
@@ -339,17 +319,11 @@ def measure(client: str, given: dict[str, Any]) -> str:
 
 def measure_freed(client: str, session: str, path: str, tokens: int) -> int:
     """Return the tokens that preset `balanced` would free. Raises CondenseError."""
-    from ..api import condense, load
-    from ..tokens.counting import Counter
-    from ..tokens.factor import factor_of
+    from .hook_work import tokens_freed
 
     # Noted first, so that a second event does not start the same work.
     remember(client, session, measured=tokens)
-    transcript = load(path, lenient=True)
-    count = Counter.of(transcript)
-    factor = factor_of(transcript, count)
-    result = condense(transcript, counter=count, factor=factor, proves=False)
-    freed = factor.shown(result.tokens_before) - factor.shown(result.tokens_after)
+    freed = tokens_freed(path)
     remember(client, session, measured=tokens, frees=freed)
     return freed
 
@@ -405,7 +379,7 @@ def warn_when_full(client: str, given: dict[str, Any]) -> str:
     freed, money = 0, ""
     with contextlib.suppress(Exception):  # The warning is useful without the numbers.
         freed = measure_freed(client, session, path, use.tokens)
-        from .compacting import new_session_in_dollars
+        from .hook_work import new_session_in_dollars
 
         money = new_session_in_dollars(use.model, use.tokens, freed)
     if freed < _setting("CONDENSE_HINTS_LEAST"):
@@ -438,20 +412,11 @@ def _window(client: str, use: Use, notes: Notes) -> int:
         return 0
     listed = notes_of(client, _WINDOWS).get(use.model)
     if not isinstance(listed, int) or listed < use.tokens:
-        listed = _listed(use)
+        from .hook_work import listed_window
+
+        listed = listed_window(use.model, use.tokens)
         remember(client, _WINDOWS, **{use.model: listed})
     return listed
-
-
-def _listed(use: Use) -> int:
-    """Look up a model's window in the user's profiles, else in the table of prices, which takes long to import."""
-    from ..config.models import Configuration
-    from ..config.own import load_user_configuration
-    from ..core.values import WindowSigns
-    from ..window.decision import window_of
-
-    signs = WindowSigns(use.model, use.tokens)
-    return window_of(use.model, Configuration(), load_user_configuration(), signs=signs).tokens or 0
 
 
 def _last_measured(notes: Notes) -> int:
@@ -559,7 +524,7 @@ def condense_now(client: str, given: dict[str, Any]) -> str:
     path = transcript_of(given)
     if given.get("command_name") != "condense":
         return ""
-    from .compacting import condensed_copy
+    from .hook_work import condensed_copy
 
     words = str(given.get("command_args") or "").split()
     said = condensed_copy(path, words) if path else "There is no session file yet."
@@ -568,15 +533,15 @@ def condense_now(client: str, given: dict[str, Any]) -> str:
 
 
 def compact(client: str, given: dict[str, Any]) -> str:
-    from .compacting import compact as text_for
+    from . import hook_work
 
-    return text_for(client, given)
+    return hook_work.compact(client, given)
 
 
 def copy(client: str, given: dict[str, Any]) -> str:
-    from .compacting import copy as smaller
+    from . import hook_work
 
-    return smaller(client, given)
+    return hook_work.copy(client, given)
 
 
 EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {

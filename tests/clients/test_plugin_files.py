@@ -13,7 +13,7 @@ from compacted_work import opencode, pi
 from helpers import condense, condense_process, snapshot
 from opencode_exports import message, text, tool
 
-from condense_cli.clients import compacting
+from condense_cli.clients import hook_work
 from condense_cli.clients.hooks import faults_of
 from condense_cli.clients.settings import program
 from condense_cli.ledger.compaction import Earlier, read_back
@@ -130,7 +130,7 @@ def test_a_smaller_copy_is_a_session_of_its_own() -> None:
     made = json.dumps([message(1, "user", text("Look.")), *read, message(20, "user", text("Go on."))])
     asked = json.loads(re.sub(r"\b(ses|msg|prt)_(?=\d)", r"\1_0123456789abcdefghij", made))
     info = {"id": "ses_0123456789abcdefghij1", "title": "Items", "directory": "/work", "share": {"url": "x"}}
-    found = json.loads(compacting.copy("opencode", {"info": info, "messages": asked, "preset": "speed"}))
+    found = json.loads(hook_work.copy("opencode", {"info": info, "messages": asked, "preset": "speed"}))
     session = found["session"]
     assert re.fullmatch(
         r"condense wrote a smaller copy: [\d,]+ → [\d,]+ tokens. This session stays as it is.", found["said"]
@@ -138,7 +138,7 @@ def test_a_smaller_copy_is_a_session_of_its_own() -> None:
     assert session["info"] == {"id": session["info"]["id"], "title": "Items (condensed)", "directory": "/work"}
     assert session["info"]["id"].startswith("ses_0123456789abc")
     assert set(ids_in(session)).isdisjoint(ids_in({"info": info, "messages": asked}))
-    again = json.loads(compacting.copy("opencode", {**session, "preset": "speed"}))
+    again = json.loads(hook_work.copy("opencode", {**session, "preset": "speed"}))
     assert again["why"] == "Nothing in this session would get smaller, so no copy was written."
-    unknown = json.loads(compacting.copy("opencode", {"info": info, "messages": asked, "preset": "no-such-preset"}))
+    unknown = json.loads(hook_work.copy("opencode", {"info": info, "messages": asked, "preset": "no-such-preset"}))
     assert "no-such-preset" in unknown["why"]

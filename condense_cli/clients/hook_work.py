@@ -1,4 +1,7 @@
-"""Answer the plugins of clients: they send the messages, and get the text of a compaction, or a smaller session."""
+"""Work of hooks that needs most of the program; `hooks.py` imports it once there is something to do.
+
+Plugins of clients send the messages, and get the text of a compaction, or a smaller session.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,53 @@ from hashlib import sha256
 from typing import Any, Final
 
 from .. import api
+from ..config.models import Configuration
+from ..config.own import load_user_configuration
 from ..config.preset_folders import DEFAULT_PRESET
+from ..core.values import WindowSigns
 from ..core.wording import count_in
 from ..errors import CondenseError
 from ..ledger.compaction import compaction, compaction_budget
+from ..ledger.recap import ENOUGH, TOKENS, ends_in_compaction, recap
 from ..money.economics import Rates
 from ..money.prices import context_window, price_of
 from ..tokens.counting import Counter
-from ..tokens.factor import typical_of
+from ..tokens.factor import factor_of, typical_of
+from ..window.decision import window_of
 from .choices import CONDENSED, Client
+
+_LONGEST_ANSWER: Final = 9_500
+"""Characters of an answer. Claude Code 2.1.330 puts more than 10,000 into a file and shows the model its beginning."""
+_ROUNDS: Final = 4
+
+
+def recap_of(path: str) -> str:
+    """Recap a session, or what its last compaction lost, in an answer that the client shows whole."""
+    transcript = api.load(path, lenient=True)
+    lost = ends_in_compaction(transcript)
+    tokens = TOKENS
+    for _ in range(_ROUNDS):
+        text = recap(transcript, tokens, lost=lost).recap.text
+        length = len(text.encode("utf-16-le")) // 2  # As JavaScript counts.
+        if length <= _LONGEST_ANSWER:
+            return text
+        tokens = max(ENOUGH, int(tokens * 0.95 * _LONGEST_ANSWER / length))
+    return ""
+
+
+def tokens_freed(path: str) -> int:
+    """Return the tokens that preset `balanced` would free. Raises CondenseError."""
+    transcript = api.load(path, lenient=True)
+    count = Counter.of(transcript)
+    factor = factor_of(transcript, count)
+    result = api.condense(transcript, counter=count, factor=factor, proves=False)
+    return factor.shown(result.tokens_before) - factor.shown(result.tokens_after)
+
+
+def listed_window(model: str, tokens: int) -> int:
+    """Look up a model's window in the user's profiles, else in the table of prices; 0 if it is in neither."""
+    signs = WindowSigns(model, tokens)
+    return window_of(model, Configuration(), load_user_configuration(), signs=signs).tokens or 0
 
 
 def compact(client: str, given: Mapping[str, Any]) -> str:
