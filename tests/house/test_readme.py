@@ -35,7 +35,7 @@ def test_the_readme_has_examples() -> None:
 # Before anything is installed: an environment of an older Python would stay, and pip's own words help nobody.
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 def test_an_older_python_is_refused_at_once(tmp_path: Path) -> None:
-    for name in ("Makefile", "pyproject.toml"):
+    for name in ("Makefile", "pyproject.toml", "hatch_build.py"):
         shutil.copy(PROJECT / name, tmp_path)
     older = tmp_path / "python"
     code = "import sys; sys.version_info = (3, 10, 12); exec(sys.argv[1])"
