@@ -116,6 +116,19 @@ _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
+def value_in(holder: Any, *keys: Any) -> Any:
+    """Return the value that keys of nested objects lead to; None if there is none."""
+    for key in keys:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    return holder
+
+
+def text_in(holder: Any, *keys: Any) -> str | None:
+    """Return the text that keys of nested objects lead to; None if there is none, or an empty one."""
+    found = value_in(holder, *keys)
+    return found if isinstance(found, str) and found else None
+
+
 def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
     """Parse one JSON text.
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import SERVER_CALLS, Block, JsonPath, Message, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from .engine import client_text
@@ -53,7 +54,7 @@ class BlockReader:
                 yield from self.part(part, record, (*path, index), is_user)
 
     def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = value_in(part, "type")
         if kind == "text" and isinstance(part.get("text"), str):
             yield text_block(part["text"], record, (*owner, "text"), owner, is_user=is_user)
         elif kind == "thinking" and isinstance(part.get("thinking"), str):
@@ -127,8 +128,7 @@ def _texts(content: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
         for key in _SAID_BY_SERVERS:
             if isinstance(content.get(key), str) and content[key]:
                 yield (*path, key), content[key]
-        page = content.get("content")
-        source = page.get("source") if isinstance(page, dict) else None
+        source = value_in(content, "content", "source")
         if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
             yield (*path, "content", "source", "data"), source["data"]
 
@@ -189,18 +189,14 @@ def transcript_of(turns: Iterable[tuple[Role, list[Block]]], document: Document,
 
 def envelope_model(envelope: dict[str, Any]) -> str | None:
     """Return the model that a recorded request or its answer names."""
-    for place in (envelope, envelope.get("response"), envelope.get("kwargs")):
-        model = place.get("model") if isinstance(place, dict) else None
-        if isinstance(model, str) and model:
-            return model
-    return None
+    places = (envelope, envelope.get("response"), envelope.get("kwargs"))
+    return next(filter(None, (text_in(place, "model") for place in places)), None)
 
 
 def envelope_text(envelope: dict[str, Any]) -> str:
     """Return what a recorded request sends besides the messages: system prompt and tool definitions."""
-    kwargs = envelope.get("kwargs")
-    nested = kwargs.get("tools") if isinstance(kwargs, dict) else None
-    parts = [envelope.get("system") or envelope.get("system_prompt"), envelope.get("tools") or nested]
+    tools = envelope.get("tools") or value_in(envelope, "kwargs", "tools")
+    parts = [envelope.get("system") or envelope.get("system_prompt"), tools]
     return "\n".join(part if isinstance(part, str) else json_text.dump_compact(part) for part in parts if part)
 
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, FirstRequest, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -107,7 +108,7 @@ class _History:
         self._is_paginated: bool | None = None
 
     def add(self, record: int, value: Any) -> None:
-        payload = value.get("payload") if isinstance(value, dict) else None
+        payload = value_in(value, "payload")
         if not isinstance(payload, dict):
             return
         kind = value.get("type")
@@ -276,7 +277,7 @@ class _Notes:
         self._total: Any = None
 
     def add(self, record: int, value: Any) -> None:
-        payload = value.get("payload") if isinstance(value, dict) else None
+        payload = value_in(value, "payload")
         if not isinstance(payload, dict):
             return
         kind = value.get("type")
@@ -314,7 +315,7 @@ class _Notes:
 def _sent_always(meta: dict[str, Any]) -> str:
     """Return the instructions and the tools of its own that a session sends with every request."""
     instructions = meta.get("base_instructions")
-    text = instructions.get("text") if isinstance(instructions, dict) else None
+    text = value_in(instructions, "text")
     tools = meta.get("dynamic_tools")
     parts = [text if isinstance(text, str) else "", json_text.dump_compact(tools) if tools else ""]
     return "\n".join(part for part in parts if part)

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import JsonPath, Place, Transcript
 from ..core.values import BlockKind
 from ..errors import OutputError
@@ -129,7 +130,7 @@ def _numbered(data: bytes) -> Iterator[_Numbered]:
     document = open_document(data, "", lenient=True)
     seen: Counter[int | None] = Counter()
     for value, (start, end) in zip(document.values, document.source.spans, strict=True):
-        ordinal = value.get("ordinal") if isinstance(value, dict) else None
+        ordinal = value_in(value, "ordinal")
         ordinal = ordinal if isinstance(ordinal, int) else None
         yield _Numbered(ordinal, seen[ordinal], start, end)
         seen[ordinal] += 1
@@ -151,7 +152,7 @@ def sizes(transcript: Transcript) -> dict[str, int]:
     for record, value in records_of(source):
         start, end = source.spans[record]
         if record not in items:
-            kind = value.get("type") if isinstance(value, dict) else None
+            kind = value_in(value, "type")
             found[uses.get(str(kind), "other_records")] += end - start
             continue
         text = json_text.decode(source.raw(record))

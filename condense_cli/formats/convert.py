@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Family, Role
 from ..errors import UsageError
@@ -274,7 +275,7 @@ class _Reader:
             return
         if block.kind is BlockKind.THINKING:
             value = self._values(block.place.record, block.owner)
-        kind = value.get("type") if isinstance(value, dict) else None
+        kind = value_in(value, "type")
         is_half = bool(block.server_call) and block.server_call in self._on_server_alone
         if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role) and not is_half:
             yield {key: inner for key, inner in value.items() if key != "cache_control"}

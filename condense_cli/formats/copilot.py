@@ -19,6 +19,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role
 from .engine import beside, client_text, writing
@@ -196,11 +197,10 @@ _RESULT: Final = ("result", "content")
 
 def _copies(transcript: Transcript) -> Iterator[beside.Shown]:
     for record, value in records_of(transcript.source):
-        kind = value.get("type") if isinstance(value, dict) else None
-        data = value.get("data") if isinstance(kind, str) else None
-        if not isinstance(data, dict):
+        kind, data = value_in(value, "type"), value_in(value, "data")
+        if not isinstance(kind, str) or not isinstance(data, dict):
             continue
-        for key in _SHOWN.get(str(kind), ()):
+        for key in _SHOWN.get(kind, ()):
             if key in data:
                 yield record, ("data", key), data[key]
         if kind == "user.message" and data.get("transformedContent"):
@@ -224,10 +224,9 @@ def _going(transcript: Transcript, gone: frozenset[int]) -> frozenset[int]:
         return gone
     found = []
     for record, value in records_of(transcript.source):
-        data = value.get("data") if isinstance(value, dict) else None
+        data = value_in(value, "data")
         if isinstance(data, dict):
-            asked = data.get("permissionRequest")
-            call = data.get("toolCallId") or (asked.get("toolCallId") if isinstance(asked, dict) else None)
+            call = data.get("toolCallId") or value_in(data, "permissionRequest", "toolCallId")
             found.append((record, str(value.get("type")), call if isinstance(call, str) else None))
     ids = {call for record, kind, call in found if kind == _DONE and record in gone} - {None}
     return gone | {record for record, kind, call in found if call in ids and kind.startswith(("tool.", "permission."))}

@@ -32,6 +32,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
@@ -90,8 +91,7 @@ def _not_read(request: dict[str, Any]) -> Iterator[str]:
 
 
 def _metadata(request: dict[str, Any]) -> dict[str, Any]:
-    result = request.get("result")
-    metadata = result.get("metadata") if isinstance(result, dict) else None
+    metadata = value_in(request, "result", "metadata")
     return metadata if isinstance(metadata, dict) else {}
 
 
@@ -109,9 +109,8 @@ def _turns_of_request(request: dict[str, Any], record: int) -> Iterator[tuple[Ro
             continue
         path = (*_METADATA, "toolCallRounds", number)
         said: list[Block] = []
-        thinking, text = each.get("thinking"), each.get("response")
-        thought = thinking.get("text") if isinstance(thinking, dict) else None
-        if isinstance(thought, str) and thought:
+        text, thought = each.get("response"), text_in(each, "thinking", "text")
+        if thought:
             owner = (*path, "thinking")
             said.append(text_block(thought, record, (*owner, "text"), owner, kind=BlockKind.THINKING))
         if isinstance(text, str) and text:
@@ -126,10 +125,9 @@ def _turns_of_request(request: dict[str, Any], record: int) -> Iterator[tuple[Ro
 
 
 def _asked(request: dict[str, Any], metadata: dict[str, Any], record: int) -> Iterator[Block]:
-    message = request.get("message")
-    asked = message.get("text") if isinstance(message, dict) else None
+    asked = value_in(request, "message", "text")
     parts = listed(metadata, "renderedUserMessage")
-    texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
+    texts = [value_in(part, "text") for part in parts]
     if not isinstance(asked, str):
         return
     if any(isinstance(text, str) and asked in text for text in texts):
@@ -204,8 +202,7 @@ def _read_chatgpt(document: Document, values: Iterator[Any]) -> Transcript:
     for number, (name, message) in enumerate(path):
         role = message_role(0, message.get("author"), _ROLES)
         content, at = message.get("content"), ("mapping", name, "message", "content")
-        about = message.get("metadata")
-        named = about.get("model_slug") if isinstance(about, dict) else None
+        named = value_in(message, "metadata", "model_slug")
         model = named if role is Role.ASSISTANT and isinstance(named, str) else model
         asked = message.get("recipient") if role is Role.ASSISTANT else None
         is_followed = number + 1 < len(path) and path[number + 1][1]["author"].get("role") == "tool"
@@ -254,7 +251,7 @@ def _sent(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _said(content: Any, path: JsonPath, *, is_user: bool, common: dict[str, Any]) -> Iterator[Block]:
-    kind = content.get("content_type") if isinstance(content, dict) else None
+    kind = value_in(content, "content_type")
     if not isinstance(kind, str):
         yield unknown_block(content, 0, path)
         return
@@ -315,7 +312,7 @@ class _ClaudeReader(BlockReader):
         self._open: list[str] = []
 
     def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = value_in(part, "type")
         if kind == "tool_use":
             self._number += 1
             named = part["id"] if isinstance(part.get("id"), str) and part["id"] else f"{TEXT_CALL}{self._number}"
@@ -335,9 +332,9 @@ class _ClaudeReader(BlockReader):
 
 def _read_claude(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
-    model = document.envelope.get("model")
+    model = text_in(document.envelope, "model")
     if len(records) == 1 and listed(records[0], "chat_messages"):
-        model = records[0].get("model")
+        model = text_in(records[0], "model")
         document = with_records_under(document, "chat_messages")
         records = list(document.values)
     reader = _ClaudeReader()
@@ -351,14 +348,13 @@ def _read_claude(document: Document, values: Iterator[Any]) -> Transcript:
         content, key = (value["content"], "content") if listed(value, "content") else (value.get("text"), "text")
         said = list(reader.content(content, record, (key,), is_user=role is Role.USER))
         for number, file in enumerate(listed(value, "attachments")):
-            text = file.get("extracted_content") if isinstance(file, dict) else None
+            text = text_in(file, "extracted_content")
             where = ("attachments", number, "extracted_content")
-            if isinstance(text, str) and text:
+            if text:
                 said.append(Block(BlockKind.TEXT, Place(record, where), where, content=text, injected=True))
         for block in as_lazy((block for block in said if block.answers or str(block.content).strip()), document.source):
             speaker = Role.TOOL if block.answers else role
             turns.append(Turn(speaker, [block], None if speaker is Role.TOOL else str(record)))
-    model = model if isinstance(model, str) and model else None
     return Transcript("claude-export", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
 

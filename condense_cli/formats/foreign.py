@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from ..core.json_text import value_in
 from . import iflow, openhands, parts
 from .engine.base import Evidence
 
@@ -33,7 +34,7 @@ def _is_tau_bench(value: Any) -> bool:
 
 
 def _is_tau2(value: Any) -> bool:
-    simulations = value.get("simulations") if isinstance(value, dict) else None
+    simulations = value_in(value, "simulations")
     return (
         isinstance(simulations, list)
         and bool(simulations)

@@ -34,6 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -149,8 +150,7 @@ def _responses(parts: list[tuple[Any, JsonPath]], record: int, answered: set[str
 
 def _answers(part: Any) -> str | None:
     """Return the id of the call that a part says it answers."""
-    response = part.get("functionResponse") if isinstance(part, dict) else None
-    call_id = response.get("id") if isinstance(response, dict) else None
+    call_id = value_in(part, "functionResponse", "id")
     return call_id if isinstance(call_id, str) else None
 
 
@@ -237,8 +237,7 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
         return text_block(part, record, path, owner, kind=kind, is_error=has_failed, **common)
     if not isinstance(part, dict):
         return unknown_block(part, record, path, owner, **common)
-    envelope = part.get("functionResponse")
-    response = envelope.get("response") if isinstance(envelope, dict) else None
+    response = value_in(part, "functionResponse", "response")
     if not isinstance(response, dict):
         response = {}
     inside = (*path, "functionResponse", "response")
@@ -362,11 +361,11 @@ def _complete_log(transcript: Transcript, edits: RecordEdits, gone: frozenset[in
             continue
         lists: list[tuple[JsonPath, Any]] = [(("content",), message["content"])]
         for number, call in enumerate(listed(message, "toolCalls")):
-            lists.append((("toolCalls", number, "result"), call.get("result") if isinstance(call, dict) else None))
+            lists.append((("toolCalls", number, "result"), value_in(call, "result")))
         for where, parts in lists:
             for number, part in enumerate(parts if isinstance(parts, list) else ()):
-                found: Any = part.get("functionResponse") if isinstance(part, dict) else None
-                response = found.get("response") if isinstance(found, dict) else None
+                found: Any = value_in(part, "functionResponse")
+                response = value_in(found, "response")
                 for key, text in response.items() if isinstance(response, dict) else ():
                     is_text = isinstance(text, str) and isinstance(found.get("id"), str)
                     if is_text and (literal := changed.get((found["id"], text))):

@@ -26,6 +26,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -111,7 +112,7 @@ class PartsReader:
         common: dict[str, Any] = {"call_id": call_id, "tool": self._tools.get(call_id) or tool}
         path, response = (*owner, key, "response"), answer.get("response")
         for name in _SAID:
-            text = response.get(name) if isinstance(response, dict) else None
+            text = value_in(response, name)
             if isinstance(text, str):
                 common["is_error"] = name == "error"
                 return text_block(text, record, (*path, name), owner, kind=BlockKind.TOOL_RESULT, **common)
@@ -139,14 +140,14 @@ def _read_contents(document: Document, values: Iterator[Any]) -> Transcript:
         role = message_role(record, value, {"user": Role.USER, "model": Role.ASSISTANT, "function": Role.TOOL})
         for speaker, blocks in reader.turns(value, record, (), is_model=role is Role.ASSISTANT):
             turns.append(Turn(speaker, as_lazy(blocks, document.source)))
-    envelope, model = document.envelope, document.envelope.get("model")
+    envelope, model = document.envelope, text_in(document.envelope, "model")
     sent = (envelope.get(key) for key in ("systemInstruction", "system_instruction", "tools"))
     return Transcript(
         "gemini-contents",
         Family.OPENAI_CHAT,
         joined(turns),
         document.source,
-        model=model.removeprefix("models/") if isinstance(model, str) and model else None,
+        model=model and model.removeprefix("models/"),
         envelope="\n".join(json_text.dump_compact(part) for part in sent if part),
     )
 
@@ -184,8 +185,8 @@ def _read_adk(document: Document, values: Iterator[Any]) -> Transcript:
     reader = PartsReader()
     turns: list[Turn] = []
     for record, event in enumerate(document.values):
-        content = event.get("content") if isinstance(event, dict) else None
-        is_model = isinstance(content, dict) and content.get("role") == "model"
+        content = value_in(event, "content")
+        is_model = value_in(content, "role") == "model"
         for role, blocks in reader.turns(content, record, ("content",), is_model=is_model):
             turns.append(Turn(role, as_lazy(blocks, document.source)))
     return Transcript("google-adk", Family.OPENAI_CHAT, joined(turns), document.source)
@@ -314,15 +315,14 @@ def _sent(nodes: dict[str, list[_Node]]) -> list[_Node]:
 
 
 def _compressed(value: dict[str, Any]) -> list[Any] | None:
-    payload = value.get("systemPayload") if value.get("subtype") == "chat_compression" else None
-    history = payload.get("compressedHistory") if isinstance(payload, dict) else None
-    return history if isinstance(history, list) else None
+    history = value_in(value, "systemPayload", "compressedHistory")
+    return history if isinstance(history, list) and value.get("subtype") == "chat_compression" else None
 
 
 def _turns(reader: PartsReader, record: int, value: dict[str, Any]) -> Iterator[tuple[Role, list[Block]]]:
     for number, content in enumerate(_compressed(value) or ()):
         path = ("systemPayload", "compressedHistory", number)
-        is_model = isinstance(content, dict) and content.get("role") == "model"
+        is_model = value_in(content, "role") == "model"
         for role, blocks in reader.turns(content, record, path, is_model=is_model):
             # Without them the client would send what is before the compression.
             yield role, [replace(block, anchors=True, summarizes=role is Role.USER) for block in blocks]
@@ -345,7 +345,7 @@ def _new_record(role: Role, literal: str, replaced: str) -> dict[str, str]:
 
 def _copies(transcript: Transcript) -> Iterator[beside.Shown]:
     for record, value in records_of(transcript.source):
-        shown = value.get(_SHOWN) if isinstance(value, dict) else None
+        shown = value_in(value, _SHOWN)
         if isinstance(shown, dict):
             yield record, (_SHOWN,), shown
 

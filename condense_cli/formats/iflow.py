@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Transcript
 from ..core.values import BlockKind, Family, Role
 from .anthropic import ROLES, BlockReader, merged
@@ -56,12 +57,10 @@ class _Reader(BlockReader):
 def _response(content: dict[str, Any], path: JsonPath) -> tuple[JsonPath, str] | None:
     """Return the text in the content of a result, with its path."""
     for keys in _RESPONSES:
-        value: Any = content
-        for key in (*keys, "response"):
-            value = value.get(key) if isinstance(value, dict) else None
         for key in _SAID:
-            if isinstance(value, dict) and isinstance(value.get(key), str):
-                return (*path, *keys, "response", key), value[key]
+            text = value_in(content, *keys, "response", key)
+            if isinstance(text, str):
+                return (*path, *keys, "response", key), text
     return None
 
 

@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -242,7 +243,7 @@ class _Context:
             yield replace(block, is_error=failed)
 
     def _part(self, part: Any, record: int, owner: JsonPath, turn: _Turn) -> Iterator[Block]:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = value_in(part, "type")
         text = part if isinstance(part, str) else part.get("text") if kind == "text" else None
         if isinstance(text, str):
             place = owner if isinstance(part, str) else (*owner, "text")
@@ -260,7 +261,7 @@ class _Context:
             yield attachment_block(part, record, owner)
 
     def _call(self, call: Any, id_key: str, key: str, record: int, owner: JsonPath) -> Block:
-        call_id = call.get(id_key) if isinstance(call, dict) else None
+        call_id = value_in(call, id_key)
         if not isinstance(call_id, str):
             return unknown_block(call, record, owner)
         self._tools[call_id] = tool = str(call.get("name") or "")

@@ -31,6 +31,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.markers import content_hash
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
@@ -139,7 +140,7 @@ def _is_sample(document: Document) -> bool:
 
 
 def _read_inspect(document: Document, values: Iterator[Any]) -> Transcript:
-    model: Any = None
+    model: str | None = None
     tools: dict[str, str] = {}
     if document.source.container is Container.OBJECT:
         document = with_beside(document, [(key,) for key in _BESIDE if key in document.envelope])
@@ -148,7 +149,7 @@ def _read_inspect(document: Document, values: Iterator[Any]) -> Transcript:
         records = list(values)
         log = records[0] if len(records) == 1 else None
         if isinstance(log, dict) and "samples" in log and _inspect_evidence(log) is Evidence.YES:
-            model = log["eval"].get("model")
+            model = text_in(log, "eval", "model")
             document = _of_sample(document, log["samples"])
             records = list(document.values)
 
@@ -167,7 +168,7 @@ def _read_inspect(document: Document, values: Iterator[Any]) -> Transcript:
     read = read_list(
         "inspect", document, records, with_roles(ROLES), blocks, model=lambda message: message.get("model")
     )
-    return replace(read, model=read.model or (model if isinstance(model, str) else None))
+    return replace(read, model=read.model or model)
 
 
 def _of_sample(document: Document, samples: list[Any]) -> Document:
@@ -186,7 +187,7 @@ def _of_sample(document: Document, samples: list[Any]) -> Document:
 
 def _inspect_part(part: Any, record: int, path: JsonPath, role: Role, kind: BlockKind, common: dict[str, Any]) -> Block:
     owner = ("content",) if role is Role.TOOL else path
-    type_of = part.get("type") if isinstance(part, dict) else None
+    type_of = value_in(part, "type")
     if type_of == "text" and isinstance(part.get("text"), str):
         is_user = role is Role.USER
         return text_block(part["text"], record, (*path, "text"), owner, kind=kind, is_user=is_user, **common)
@@ -318,7 +319,7 @@ def _read_langchain(document: Document, values: Iterator[Any]) -> Transcript:
 
     def model(message: dict[str, Any]) -> Any:
         about = message.get("response_metadata")
-        return about.get("model_name") or about.get("model") if isinstance(about, dict) else None
+        return value_in(about, "model_name") or value_in(about, "model")
 
     return read_list("langchain", document, values, find, blocks, model=model)
 
@@ -462,8 +463,6 @@ def _read_atif(document: Document, values: Iterator[Any]) -> Transcript:
     record = only_record(document, values, "trajectories", "trajectory.json")
     if _atif_evidence(record) is Evidence.NO:
         raise UnknownFormatError("It has no steps and no ATIF version.", "Name a trajectory in that format.")
-    agent = record.get("agent")
-    model = agent.get("model_name") if isinstance(agent, dict) else None
     document = with_records_at(document, 0, ("steps",))
     turns: list[Turn] = []
     unknown = Tally[str]()
@@ -486,7 +485,7 @@ def _read_atif(document: Document, values: Iterator[Any]) -> Transcript:
         Family.OPENAI_CHAT,
         joined(turns),
         document.source,
-        model=model if isinstance(model, str) else None,
+        model=text_in(record, "agent", "model_name"),
         unknown=tuple((+unknown).items()),
     )
 

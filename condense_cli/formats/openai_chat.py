@@ -25,6 +25,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Family, Role
 from ..errors import UnknownFormatError
@@ -118,10 +119,9 @@ def _fits(document: Document) -> bool:
     model = envelope_model(document.envelope)
     if model and "claude" not in model and "system" not in document.envelope:
         return True
-    kwargs = document.envelope.get("kwargs")
-    tools = document.envelope.get("tools") or (kwargs.get("tools") if isinstance(kwargs, dict) else None)
+    tools = document.envelope.get("tools") or value_in(document.envelope, "kwargs", "tools")
     first = tools[0] if isinstance(tools, list) and tools else None
-    return isinstance(first, dict) and any(isinstance(first.get(kind), dict) for kind in _ARGUMENTS)
+    return any(isinstance(value_in(first, kind), dict) for kind in _ARGUMENTS)
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -158,7 +158,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
             # The parts of a tool message are one result.
             owner = ("content",) if is_result else path
             kind_of_part = str(part.get("type")) if isinstance(part, dict) else ""
-            text = part.get("text") if isinstance(part, dict) else None
+            text = value_in(part, "text")
             if index in again:
                 continue
             if kind_of_part in _TEXT_PARTS and isinstance(text, str):
@@ -217,7 +217,7 @@ def _result_blocks(
         value, where = value["value"], (*where, "value")
     items = [(where, value, value)]
     if isinstance(value, list) and value:
-        texts = [item.get("text") if isinstance(item, dict) else None for item in value]
+        texts = [value_in(item, "text") for item in value]
         items = [((*where, number), item, text) for number, (item, text) in enumerate(zip(value, texts, strict=True))]
     for at, item, text in items:
         if isinstance(text, str):
@@ -275,21 +275,19 @@ FORMAT: Final = Format(
 
 
 def _request_evidence(value: Any) -> Evidence:
-    is_request = isinstance(value, dict) and value.get("type") == "request" and _messages(value) is not None
-    is_answer = isinstance(value, dict) and value.get("type") == "response" and _answer(value) is not None
-    return Evidence.YES if is_request or is_answer else Evidence.NO
+    kind = value_in(value, "type")
+    is_own = (kind == "request" and _messages(value) is not None) or (kind == "response" and _answer(value) is not None)
+    return Evidence.YES if is_own else Evidence.NO
 
 
 def _messages(value: Any) -> list[Any] | None:
-    request = value.get("request_params") if isinstance(value, dict) else None
-    messages = request.get("messages") if isinstance(request, dict) else None
+    messages = value_in(value, "request_params", "messages")
     return messages if isinstance(messages, list) else None
 
 
 def _answer(value: Any) -> dict[str, Any] | None:
-    response = value.get("response") if isinstance(value, dict) else None
-    choice = next(iter(listed(response, "choices")), None)
-    message = choice.get("message") if isinstance(choice, dict) else None
+    choice = next(iter(listed(value_in(value, "response"), "choices")), None)
+    message = value_in(choice, "message")
     return message if isinstance(message, dict) else None
 
 
@@ -297,8 +295,7 @@ def _lacking(value: Any) -> str:
     """Name a request or an answer without what it needs; empty for a whole one, and for one that tells of an error."""
     if not isinstance(value, dict) or _messages(value) is not None or _answer(value) is not None:
         return ""
-    response = value.get("response")
-    if value.get("error") or (isinstance(response, dict) and response.get("error")):
+    if value.get("error") or value_in(value, "response", "error"):
         return ""
     return f"{value.get('type')} without {'messages' if value.get('type') == 'request' else 'an answer'}"
 
@@ -318,7 +315,7 @@ def _read_request_log(document: Document, values: Iterator[Any]) -> Transcript:
         conversation = with_beside_of(conversation, document.source.spans[answers[0]], [path])
     messages = [*request["messages"], *([_answer(records[answers[0]])] if answers else [])]
     everything = replace(conversation, source=replace(conversation.source, beside=0))
-    tools, model = request.get("tools"), request.get("model")
+    tools = request.get("tools")
     beginnings = [(_messages(records[record]) or [])[:2] for record in asked]
     others = sum(beginning != beginnings[-1] for beginning in beginnings)
     # What comes before the last request is in it.
@@ -326,7 +323,7 @@ def _read_request_log(document: Document, values: Iterator[Any]) -> Transcript:
     return replace(
         read(everything, iter(messages)),
         format="request-log",
-        model=model if isinstance(model, str) else None,
+        model=text_in(request, "model"),
         envelope=json_text.dump_compact(tools) if tools else "",
         unknown=tuple(unknown.items()),
         warnings=(f"Requests of other conversations are ignored ({others}).",) if others else (),

@@ -30,6 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.markers import content_hash
 from ..core.transcript import IN_STRING, Block, JsonPath, Message, Place, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Family, Role
@@ -286,7 +287,7 @@ def _message(item: Item, *, is_user: bool) -> Iterator[Block]:
 def _attachment(part: Any, record: int, owner: JsonPath, *, place: JsonPath | None = None) -> Block:
     """Return the block of an image, a file or an unknown part of a message or an output."""
     where = Place(record, place if place is not None else owner)
-    kind = part.get("type") if isinstance(part, dict) else None
+    kind = value_in(part, "type")
     if kind == "input_image":
         url = part.get("image_url")
         inline = url if isinstance(url, str) and url.startswith("data:") else None
@@ -380,7 +381,7 @@ def _in_string(text: str, base: Block) -> list[Block]:
         value = json_text.parse_text(text)
     except (ValueError, RecursionError):
         return []
-    metadata = value.get("metadata") if isinstance(value, dict) else None
+    metadata = value_in(value, "metadata")
     if not isinstance(metadata, dict) or not isinstance(value.get("output"), str):
         return []
     base = replace(base, is_error=base.is_error or metadata.get("exit_code", 0) not in (0, None))
@@ -524,7 +525,7 @@ def _items(document: Document, values: Iterator[Any]) -> Iterator[Item]:
 def _item_ids_unique(transcript: Transcript) -> Iterator[FileFault]:
     seen: set[str] = set()
     for record, value in records_of(transcript.source):
-        item_id = value.get("id") if isinstance(value, dict) else None
+        item_id = value_in(value, "id")
         if isinstance(value, dict) and value.get("type") == "local_shell_call_output":
             continue  # It may name its call by its `id`.
         if isinstance(item_id, str) and item_id in seen:

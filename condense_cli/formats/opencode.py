@@ -28,6 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -234,7 +235,7 @@ def evidence(value: Any) -> Evidence:
 
 
 def _info(value: Any) -> dict[str, Any]:
-    info = value.get("info") if isinstance(value, dict) else None
+    info = value_in(value, "info")
     return info if isinstance(info, dict) else {}
 
 
@@ -268,7 +269,7 @@ def _complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style
             if before:
                 edits[record]["info", "parentID"] = json.dumps(infos[before[-1]]["id"])
         for number, part in enumerate(listed(_value(source, record), "parts")):
-            kept = part.get("tail_start_id") if isinstance(part, dict) else None
+            kept = value_in(part, "tail_start_id")
             first = records.get(kept) if isinstance(kept, str) else None
             if first is not None and first in gone:
                 after = [other for other in stay if other > first]
@@ -321,7 +322,7 @@ def _event_evidence(value: Any) -> Evidence:
 def _event(value: list[Any]) -> dict[str, Any]:
     """Return the properties of an event, with its type."""
     event = value[1].get("event")
-    properties = event.get("properties") if isinstance(event, dict) else None
+    properties = value_in(event, "properties")
     if not isinstance(properties, dict) or not isinstance(event.get("type"), str):
         return {}
     return {**properties, "type": event["type"]}

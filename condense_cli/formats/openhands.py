@@ -22,6 +22,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from .anthropic import BlockReader
@@ -70,11 +71,9 @@ def is_run(value: Any) -> bool:
 
 def _read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
-    model: Any = None
+    model: str | None = None
     if document.source.container is Container.LINES and len(records) == 1 and is_run(records[0]):
-        model = records[0]
-        for key in ("metadata", "llm_config", "model"):
-            model = model.get(key) if isinstance(model, dict) else None
+        model = text_in(records[0], "metadata", "llm_config", "model")
         document = with_records_at(document, 0, ("history",))
         records = list(document.values)
     for record, value in enumerate(records):
@@ -91,7 +90,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
         Family.OPENAI_CHAT,
         joined(turns),
         document.source,
-        model=model if isinstance(model, str) and model else reader.model,
+        model=model or reader.model,
         envelope=reader.tools,
     )
 
@@ -156,11 +155,8 @@ class _Reader:
 
     def _action(self, event: dict[str, Any], record: int) -> Turn:
         arguments, name = event.get("args"), event["action"]
-        metadata = event.get("tool_call_metadata")
-        response = metadata.get("model_response") if isinstance(metadata, dict) else None
-        answer = response if isinstance(response, dict) else {}
-        self.model = self.model or (answer["model"] if isinstance(answer.get("model"), str) else None)
-        answer_id = answer["id"] if isinstance(answer.get("id"), str) else None
+        answer = value_in(event, "tool_call_metadata", "model_response")
+        self.model = self.model or text_in(answer, "model")
         if not isinstance(arguments, dict):
             return Turn(Role.ASSISTANT, list(self._flat_action(event, record)))
         event_id = event["id"] if isinstance(event.get("id"), int) else None
@@ -175,7 +171,7 @@ class _Reader:
         common: dict[str, Any] = {"tool": tool, "call_id": call_id, "is_object": True}
         content = json_text.dump_compact(sent)
         blocks.append(Block(BlockKind.TOOL_CALL, Place(record, ("args",)), ("args",), content=content, **common))
-        return Turn(Role.ASSISTANT, blocks, answer=answer_id)
+        return Turn(Role.ASSISTANT, blocks, answer=text_in(answer, "id"))
 
     def _flat_action(self, event: dict[str, Any], record: int) -> Iterator[Block]:
         yield from _texts(event, ("thought", "content", "final_thought"), record, ())
@@ -203,8 +199,7 @@ class _Reader:
 
     def _condensation(self, event: dict[str, Any], record: int) -> Turn | None:
         """Return the summary that the client wrote in place of the events that it forgot."""
-        arguments = event.get("args")
-        summary = arguments.get("summary") if isinstance(arguments, dict) else None
+        summary = value_in(event, "args", "summary")
         if not isinstance(summary, str) or not summary.strip():
             return None
         lost = [self._records[one] for one in _forgotten(event, self._records) if one in self._records]
@@ -243,7 +238,7 @@ def _recalled(event: dict[str, Any], record: int) -> Iterator[Block]:
         (("extras", key), extras.get(key)) for key in ("repo_instructions", "additional_agent_instructions")
     ]
     for number, one in enumerate(listed(extras, "microagent_knowledge")):
-        content = one.get("content") if isinstance(one, dict) else None
+        content = value_in(one, "content")
         found.append((("extras", "microagent_knowledge", number, "content"), content))
     for path, text in found:
         if isinstance(text, str) and text.strip():
@@ -332,10 +327,8 @@ def _read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
         part = reader.turn(event, record)
         if part is not None and part.blocks:
             parts.append(replace(part, blocks=as_lazy(part.blocks, document.source)))
-        found: Any = event.get("value")  # The figures that the client keeps.
-        for key in ("usage_to_metrics", "default", "model_name"):
-            found = found.get(key) if isinstance(found, dict) else None
-        model = model or (found if isinstance(found, str) and found else None)
+        # The figures that the client keeps.
+        model = model or text_in(event, "value", "usage_to_metrics", "default", "model_name")
     return Transcript(
         "openhands-sdk",
         Family.OPENAI_CHAT,
@@ -390,7 +383,7 @@ class _SdkReader:
         path: JsonPath = owner
         if isinstance(call, dict) and isinstance(call.get("function"), dict):
             call, path = call["function"], ("tool_call", "function")
-        arguments = call.get("arguments") if isinstance(call, dict) else None
+        arguments = value_in(call, "arguments")
         call_id, tool = event.get("tool_call_id"), str(event.get("tool_name") or "")
         if isinstance(arguments, str) and isinstance(call_id, str):
             self._called[call_id] = tool
@@ -398,8 +391,7 @@ class _SdkReader:
             blocks.append(Block(BlockKind.TOOL_CALL, place, owner, content=arguments, tool=tool, call_id=call_id))
         else:
             blocks.append(unknown_block(call, record, owner))
-        answer = event.get("llm_response_id")
-        return Turn(Role.ASSISTANT, blocks, answer=answer if isinstance(answer, str) else None)
+        return Turn(Role.ASSISTANT, blocks, answer=text_in(event, "llm_response_id"))
 
     def _result(self, event: dict[str, Any], record: int) -> Iterator[Block]:
         seen = event.get("observation")

@@ -37,6 +37,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from .anthropic import ROLES as _ROLES
@@ -85,7 +86,7 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
         for number, part in enumerate(listed(value, "content")):
             blocks += converse_blocks(part, record, ("content", number), tools, is_user=role is Role.USER)
         turns.append((role, as_lazy(blocks, document.source)))
-    envelope, model = document.envelope, document.envelope.get("modelId")
+    envelope = document.envelope
     texts = [part["text"] for part in listed(envelope, "system") if isinstance(part, dict) and "text" in part]
     definitions = [json_text.dump_compact(envelope["toolConfig"])] if envelope.get("toolConfig") else []
     return Transcript(
@@ -93,7 +94,7 @@ def _read_converse(document: Document, values: Iterator[Any]) -> Transcript:
         Family.ANTHROPIC,
         merged(turns),
         document.source,
-        model=model if isinstance(model, str) and model else None,
+        model=text_in(envelope, "modelId"),
         envelope="\n".join([*map(str, texts), *definitions]),
     )
 
@@ -117,7 +118,7 @@ def converse_blocks(
             yield text_block("", record, path, owner, kind=BlockKind.TOOL_RESULT, **common)
     elif key == "reasoningContent" and isinstance(value, dict):
         shown = value.get("reasoningText")
-        text = shown.get("text") if isinstance(shown, dict) else None
+        text = value_in(shown, "text")
         signature = shown.get("signature") if isinstance(shown, dict) else value.get("redactedContent")
         path = (*owner, key, "reasoningText", "text") if isinstance(text, str) else owner
         text = text if isinstance(text, str) else ""
@@ -135,7 +136,7 @@ def converse_blocks(
 def _converse_result(
     item: Any, record: int, path: JsonPath, owner: JsonPath, common: dict[str, Any]
 ) -> Iterator[Block]:
-    text = item.get("text") if isinstance(item, dict) else None
+    text = value_in(item, "text")
     if isinstance(text, str):
         yield text_block(text, record, (*path, "text"), owner, kind=BlockKind.TOOL_RESULT, **common)
     elif isinstance(item, dict) and isinstance(item.get("image", item.get("document")), dict):
@@ -150,8 +151,7 @@ def _converse_result(
 def _converse_file(
     part: dict[str, Any], key: str, record: int, path: JsonPath, owner: JsonPath, **common: Any
 ) -> Block:
-    source = part[key].get("source")
-    data = source.get("bytes") if isinstance(source, dict) else None
+    data = value_in(part, key, "source", "bytes")
     if key == "image":  # One that is elsewhere is told by its address.
         data = data if isinstance(data, str) else json_text.dump_compact(part)
         return image_block(data, record, owner, place=path, **common)
@@ -195,10 +195,9 @@ def _goose_evidence(value: Any) -> Evidence:
 
 def _read_goose(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
-    model: Any = None
-    if len(records) == 1 and isinstance(records[0], dict) and listed(records[0], "conversation"):
-        config = records[0].get("model_config")
-        model = config.get("model_name") if isinstance(config, dict) else None
+    model = None
+    if len(records) == 1 and listed(records[0], "conversation"):
+        model = text_in(records[0], "model_config", "model_name")
         document = with_records_under(document, "conversation")
         records = list(document.values)
     tools: dict[str, str] = {}
@@ -207,8 +206,7 @@ def _read_goose(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed or (isinstance(value, dict) and "role" not in value and record == 0):
             continue
         role = message_role(record, value, {"user": Role.USER, "assistant": Role.ASSISTANT})
-        metadata = value.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("agentVisible") is False:
+        if value_in(value, "metadata", "agentVisible") is False:
             continue
         said: list[Block] = []
         results: list[Block] = []
@@ -221,7 +219,6 @@ def _read_goose(document: Document, values: Iterator[Any]) -> Transcript:
         for speaker, blocks in ((Role.TOOL, results), (role, said)):
             if blocks:
                 turns.append(Turn(speaker, as_lazy(blocks, document.source)))
-    model = model if isinstance(model, str) and model else None
     return Transcript("goose", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 
 
@@ -239,8 +236,7 @@ def _goose_blocks(part: Any, record: int, owner: JsonPath, tools: dict[str, str]
     elif kind == "image":
         yield image_block(part.get("data"), record, owner)
     elif kind in ("toolRequest", "frontendToolRequest"):
-        asked = part.get("toolCall")
-        call = asked.get("value") if isinstance(asked, dict) else None
+        call = value_in(part, "toolCall", "value")
         if isinstance(call, dict):
             call = call_block({**call, "id": part.get("id")}, record, (*owner, "toolCall", "value"), tools)
             yield replace(call, owner=owner)
@@ -288,7 +284,7 @@ def _conversation(document: Document) -> list[Any]:
 
 
 def _droid_evidence(value: Any) -> Evidence:
-    kind = value.get("type") if isinstance(value, dict) else None
+    kind = value_in(value, "type")
     if not isinstance(kind, str):
         return Evidence.NO
     if kind == "session_start":
@@ -342,7 +338,7 @@ def amp_evidence(value: Any) -> Evidence:
 
 class _AmpReader(BlockReader):
     def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = value_in(part, "type")
         if kind != "tool_result" or not isinstance(part.get("toolUseID"), str):
             yield from super().part(part, record, owner, is_user)
             return
@@ -361,17 +357,9 @@ class _AmpReader(BlockReader):
 
 
 def _read_amp(document: Document, values: Iterator[Any]) -> Transcript:
-    models: list[str] = []
-
-    def noted() -> Iterator[Any]:
-        for value in values:
-            usage = value.get("usage") if isinstance(value, dict) else None
-            if isinstance(usage, dict) and isinstance(usage.get("model"), str):
-                models.append(usage["model"])
-            yield value
-
-    read = read_with(_AmpReader(), document, noted(), "amp")
-    return replace(read, model=models[-1] if models else None)
+    records = list(values)
+    models = [model for value in records if (model := text_in(value, "usage", "model"))]
+    return replace(read_with(_AmpReader(), document, iter(records), "amp"), model=models[-1] if models else None)
 
 
 AMP: Final = Format(
@@ -406,7 +394,7 @@ def _read_ui(document: Document, values: Iterator[Any]) -> Transcript:
         said: list[Block] = []
         results: list[Block] = []
         for number, part in enumerate([*listed(value, "parts"), {"type": "step-start"}]):
-            kind = part.get("type") if isinstance(part, dict) else None
+            kind = value_in(part, "type")
             if kind == "step-start":
                 for speaker, blocks in ((role, said), (Role.TOOL, results)):
                     if blocks:
@@ -422,7 +410,7 @@ def _read_ui(document: Document, values: Iterator[Any]) -> Transcript:
 def _ui_blocks(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Iterator[Block]:
     """Yield what a part says, and behind it the result of a call."""
     kind = str(part.get("type")) if isinstance(part, dict) else ""
-    text = part.get("text") if isinstance(part, dict) else None
+    text = value_in(part, "text")
     if kind in ("text", "reasoning") and isinstance(text, str):
         of_kind = BlockKind.TEXT if kind == "text" else BlockKind.THINKING
         yield text_block(text, record, (*owner, "text"), owner, kind=of_kind, is_user=is_user)

@@ -26,6 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Container, Family, Role, Usage
 from .engine import client_text
@@ -177,7 +178,7 @@ def _unknown(entry: _Entry) -> str:
         return f"{kind} without a summary"
     if kind != "message":
         return "" if kind in ("session", "title", "leaf", *_TYPES) else str(kind)
-    role = message.get("role") if isinstance(message, dict) else None
+    role = value_in(message, "role")
     return "" if role in (*_ROLES, *_OTHERS) else f"message of {role}"
 
 
@@ -254,7 +255,7 @@ def _content(content: Any, record: int, path: JsonPath, *, is_user: bool = False
 
 
 def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
-    kind = part.get("type") if isinstance(part, dict) else None
+    kind = value_in(part, "type")
     if kind == "text" and isinstance(part.get("text"), str):
         return text_block(part["text"], record, (*owner, "text"), owner, is_user=is_user)
     if kind == "thinking" and isinstance(part.get("thinking"), str):

@@ -18,6 +18,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import IN_STRING, TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
@@ -105,7 +106,7 @@ class _Reader:
         if isinstance(content, list):
             for index, part in enumerate(content):
                 owner: JsonPath = ("content", index)
-                text = part.get("value") if isinstance(part, dict) else None
+                text = value_in(part, "value")
                 if isinstance(text, str):
                     yield from self._part(text, str(part.get("type")), record, (*owner, "value"), owner, role)
                 else:

@@ -21,6 +21,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from ..toolcalls import text_calls
@@ -50,7 +51,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
                 config = json_text.parse_text(config)
             except (ValueError, RecursionError):
                 config = None
-        model = _name_in(config, "agent", "model", "name")
+        model = text_in(config, "agent", "model", "name")
         document = with_records_at(document, 0, ("history",), [("trajectory",)])
         records = list(document.values)
     reader = _ActionReader()
@@ -61,13 +62,6 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
             blocks = as_lazy(reader.blocks(value, record, role), document.source)
             messages.append(Message(len(messages), role, tuple(blocks)))
     return Transcript("swe-agent", Family.OPENAI_CHAT, tuple(messages), document.source, model=model)
-
-
-def _name_in(holder: Any, *keys: str) -> str | None:
-    """Return the name that the keys lead to; None if there is none."""
-    for key in keys:
-        holder = holder.get(key) if isinstance(holder, dict) else None
-    return holder if isinstance(holder, str) and holder else None
 
 
 class _ActionReader:
@@ -205,7 +199,7 @@ def _read_mini(document: Document, values: Iterator[Any]) -> Transcript:
     reader = _ActionReader(_find, _fences)
 
     def find(record: int, value: Any) -> tuple[Role, JsonPath, dict[str, Any]] | None:
-        kind = value.get("role") if isinstance(value, dict) else None
+        kind = value_in(value, "role")
         role = ROLES.get(str(kind))
         if role is None and kind != "exit":
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
@@ -214,7 +208,7 @@ def _read_mini(document: Document, values: Iterator[Any]) -> Transcript:
     def blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role) -> Iterator[Block]:
         yield from reader.blocks(message, record, role)
 
-    model = _name_in(document.envelope.get("info"), "config", "model", "model_name")
+    model = text_in(document.envelope, "info", "config", "model", "model_name")
     return replace(read_list("mini-swe-agent", document, values, find, blocks), model=model)
 
 

@@ -26,6 +26,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
@@ -115,9 +116,7 @@ def _runs(record: int, run: Any, path: JsonPath) -> Iterator[_Call]:
     """Yield a run and the runs in it."""
     if not isinstance(run, dict):
         return
-    extra = run.get("extra")
-    about = extra.get("metadata") if isinstance(extra, dict) else None
-    model = about.get("ls_model_name") if isinstance(about, dict) else None
+    model = value_in(run, "extra", "metadata", "ls_model_name")
     is_model = run.get("run_type") in _MODEL_RUNS
     call = _call(record, is_model, run.get("start_time"), run, path, ("inputs", "outputs"), model)
     is_known = run.get("run_type") in _RUNS or not call.said
@@ -232,7 +231,7 @@ def _blocks(said: _Said, record: int, tools: dict[str, str]) -> Iterator[Block]:
     if isinstance(content, str):
         content = [content] if content or said.role is Role.TOOL else []
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        text = part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else None
+        text = part if isinstance(part, str) else value_in(part, "text")
         owner = where if isinstance(message.get("content"), str) else (*where, number)
         if isinstance(text, str):
             yield text_block(text, record, owner, kind=kind, is_user=said.role is Role.USER, **common)
@@ -254,8 +253,7 @@ def _blocks(said: _Said, record: int, tools: dict[str, str]) -> Iterator[Block]:
 
 
 def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
-    more = message.get("additional_kwargs")
-    calls = message.get("tool_calls") or (more.get("tool_calls") if isinstance(more, dict) else None)
+    calls = message.get("tool_calls") or value_in(message, "additional_kwargs", "tool_calls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
@@ -360,7 +358,7 @@ _MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_na
 def _span_evidence(value: Any) -> Evidence:
     if listed(value, "resourceSpans"):
         return Evidence.YES
-    attributes = value.get("attributes") if isinstance(value, dict) else None
+    attributes = value_in(value, "attributes")
     is_span = isinstance(attributes, dict) and any(str(key).startswith(("gen_ai.", "llm.")) for key in attributes)
     return Evidence.YES if is_span else Evidence.NO
 
@@ -396,7 +394,7 @@ def _spans(value: Any) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
 
 def _attributes(holder: Any) -> dict[str, Any]:
     """Return the attributes of a span or an event, which OTLP lists with the types of their values."""
-    attributes = holder.get("attributes") if isinstance(holder, dict) else None
+    attributes = value_in(holder, "attributes")
     if isinstance(attributes, dict):
         return attributes
     pairs = [one for one in attributes if isinstance(one, dict)] if isinstance(attributes, list) else []
@@ -433,7 +431,7 @@ def _of_parts(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     texts: list[Any] = []
     calls: list[Any] = []
     for part in listed(message, "parts"):
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = value_in(part, "type")
         if kind == "tool_call":
             calls.append({"id": part.get("id"), "function": part})
         elif kind == "tool_call_response":

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
+from ...core.json_text import value_in
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Block, JsonPath, Place
 from ...core.values import BlockKind
@@ -279,7 +280,7 @@ def _rendered(rendered: Any) -> Iterator[str]:
     When it resumes, the client makes them anew from the values.
     """
     for said in rendered if isinstance(rendered, list) else ():
-        content = said.get("content") if isinstance(said, dict) else None
+        content = value_in(said, "content")
         if isinstance(content, str):
             yield content
         for part in content if isinstance(content, list) else ():
@@ -330,7 +331,7 @@ def _texts(value: Any, path: JsonPath) -> _Told:
         if value.get("type") == "image":
             # The base64 is as the API has it, or in a file that was read.
             source, file = value.get("source"), value.get("file")
-            data = source.get("data") if isinstance(source, dict) else None
+            data = value_in(source, "data")
             if not isinstance(source, dict) and isinstance(file, dict):
                 data = file.get("base64")
             yield client_text.image(data), ()

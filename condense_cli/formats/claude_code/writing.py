@@ -28,6 +28,7 @@ from typing import Any, Final
 import msgspec
 
 from ...core import json_text
+from ...core.json_text import value_in
 from ...core.markers import REFERENCE_PREFIX, gaps_in
 from ...core.transcript import Block, JsonPath, Place, Source, Transcript
 from ...core.values import BlockKind, Role
@@ -119,7 +120,7 @@ def _kept_by_boundary(metadata: Any, gone: _Parents, above: _Parents) -> dict[Js
     """Return edits to what a compact boundary keeps: a list that names one missing record is void as a whole."""
     edits: dict[JsonPath, str | None] = {}
     for key in ("preservedMessages", "preservedSegment"):
-        kept = metadata.get(key) if isinstance(metadata, dict) else None
+        kept = value_in(metadata, key)
         if not isinstance(kept, dict):
             continue
         path = ("compactMetadata", key)
@@ -325,7 +326,7 @@ class Appended:
         for record in reversed(self.records):
             value = json_text.parse(self.rewrite.transcript.source.view(record))
             message = value.get("message")
-            usage = message.get("usage") if isinstance(message, dict) else None
+            usage = value_in(message, "usage")
             if isinstance(usage, dict):
                 return sum(number for key in INPUT_TOKENS if isinstance(number := usage.get(key), int))
         return 0
@@ -420,8 +421,8 @@ def _image_copies(value: Any, block: Block) -> set[JsonPath]:
             found.add((KEY, "file", "base64"))
     for key in block.place.path:
         value = value[key]
-    source = value.get("source") if isinstance(value, dict) else None
-    data = source.get("data") if isinstance(source, dict) else None
+    source = value_in(value, "source")
+    data = value_in(source, "data")
     if isinstance(data, str) and data:
         found.update(path for path, text in string_values(shown, (KEY,)) if text == data)
     return found
@@ -518,8 +519,7 @@ def shown(transcript: Transcript) -> Iterator[DisplayValue]:
 def _of_request(record: int, value: dict[str, Any]) -> Iterator[DisplayValue]:
     """Yield the lists of a request: system prompt and tools, or the content of a message."""
     for path in (("shape", "system"), ("shape", "tools"), ("message", "content")):
-        holder = value.get(path[0])
-        content = holder.get(path[1]) if isinstance(holder, dict) else None
+        content = value_in(value, path[0], path[1])
         if isinstance(content, list) and content:
             yield DisplayValue(Place(record, path), "request_copies", None)
         elif isinstance(content, str):
@@ -593,5 +593,5 @@ def _parts(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _data(part: dict[str, Any]) -> str | None:
     source = part.get("source")
-    data = source.get("data") if isinstance(source, dict) else None
+    data = value_in(source, "data")
     return data if isinstance(data, str) and data else None

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ...core import json_text
+from ...core.json_text import value_in
 from ...core.markers import content_hash
 from ...core.transcript import SERVER_CALLS, Block, JsonPath, Message, Place, Transcript
 from ...core.values import BlockKind, Family, Role
@@ -111,7 +112,7 @@ def call_block(
     an object; if they `may_be_text`, a string is JSON text. The tool is noted in `tools`, by the id.
     """
     id_key, name_key, key = keys or ("id", "name", "arguments")
-    call_id = call.get(id_key) if isinstance(call, dict) else None
+    call_id = value_in(call, id_key)
     held = call.get(inside) if inside and call_id else call
     if not isinstance(call_id, str) or not isinstance(held, dict) or key not in held:
         return unknown_block(call, record, owner)
@@ -162,7 +163,7 @@ def of_call(call_id: Any, tools: Mapping[str, str], name: Any = None, **fields: 
 
 def listed(holder: Any, key: str) -> list[Any]:
     """Return the list under `key`, or an empty one."""
-    value = holder.get(key) if isinstance(holder, dict) else None
+    value = value_in(holder, key)
     return value if isinstance(value, list) else []
 
 
@@ -173,7 +174,7 @@ def has_text(value: Any) -> bool:
 
 def unknown_block(part: Any, record: int, path: JsonPath, owner: JsonPath | None = None, **common: Any) -> Block:
     """Return the block of a part that is not understood: kept as it is, and reported by `formats.understood`."""
-    place, kind = Place(record, path), part.get("type") if isinstance(part, dict) else None
+    place, kind = Place(record, path), value_in(part, "type")
     common = {"api_type": kind} | common if isinstance(kind, str) else common
     content = json_text.dump_compact(part)
     return Block(BlockKind.OPAQUE, place, path if owner is None else owner, content=content, is_unknown=True, **common)
@@ -189,15 +190,14 @@ _WHOLE: Final = {
 def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | None = None, **common: Any) -> Block:
     """Return the block of an image, a document or an unknown part: kept as it is, its tokens estimated."""
     where = Place(record, place if place is not None else owner)
-    source = part.get("source") if isinstance(part, dict) else None
-    data = source.get("data") if isinstance(source, dict) else None
-    kind = part.get("type") if isinstance(part, dict) else None
+    source = value_in(part, "source")
+    data = value_in(source, "data")
+    kind = value_in(part, "type")
     if kind == "image":
         digest = content_hash(data if isinstance(data, str) else json_text.dump_compact(part))
         return _image(data, where, owner, digest, common)
     if kind == "image_url":
-        link = part.get("image_url")
-        url = link.get("url") if isinstance(link, dict) else None
+        url = value_in(part, "image_url", "url")
         inline = url.partition(",")[2] if isinstance(url, str) and url.startswith("data:") else None
         # The data alone, so that one image has one hash in every format.
         return _image(inline or None, where, owner, content_hash(inline or json_text.dump_compact(part)), common)
