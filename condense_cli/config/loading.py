@@ -49,37 +49,44 @@ TARGETS: Final = ("target_tokens", "target_reduction_percent")
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
-class Loaded(Struct, frozen=True):
-    """A configuration with the plain values of its file and their positions.
+class Layer(Struct, frozen=True):
+    """A source of settings: its plain values, over those of its `base`.
 
-    `base` is the preset that the file names; its values fill the gaps. The values of a `preset` called by name come
-    from that name, not from a line.
+    `source` is what gives them, a flag or a preset; empty for a file, of which each value has a line. `assigned` are
+    paths whose values come from something else, with its name.
     """
 
-    configuration: Configuration
-    name: str
+    title: str
     value: dict[str, Any]
-    positions: Positions
+    source: str = ""
     base: Loaded | None = None
-    preset: str | None = None
-
-    @property
-    def title(self) -> str:
-        """Return the name of the configuration in reports."""
-        return self.preset or self.name
+    assigned: tuple[tuple[KeyPath, str], ...] = ()
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return the values of the file over those of its preset."""
+        """Return its values over those of its base."""
         return over(self.base, self.value)
 
     def origin(self, path: KeyPath) -> str | None:
-        """Return the preset, or the file and line, of a value; None for a default."""
-        if path[0] not in self.value:
+        """Return the preset, the file and line, the flag or the variable of a value; None for a default."""
+        by = next((name for given, name in self.assigned if path[: len(given)] == given), None)
+        if by is None and path[0] not in self.value:
             return self.base.origin(path) if self.base else None
-        if not is_at(self.value, path):
-            return None
-        return f"preset {self.preset}" if self.preset else self.positions.place(path)
+        return by or (self.place(path) if is_at(self.value, path) else None)
+
+    def place(self, path: KeyPath) -> str:
+        """Return what gives the value at a path."""
+        return self.source
+
+
+class Loaded(Layer, frozen=True, kw_only=True):
+    """A configuration with the plain values of its file and their positions; `base` is the preset that it names."""
+
+    configuration: Configuration
+    positions: Positions
+
+    def place(self, path: KeyPath) -> str:
+        return self.source or self.positions.place(path)
 
 
 def over(base: Loaded | None, value: dict[str, Any]) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def _packaged(path: Path, text: str) -> Loaded | None:
     if found is None:
         return None
     values, configuration = found
-    return Loaded(configuration, str(path), values, Positions(str(path)))
+    return Loaded(str(path), values, configuration=configuration, positions=Positions(str(path)))
 
 
 def read_text(path: Path) -> str:
@@ -184,7 +191,7 @@ def typed_file(
             found.append(positions.error(path, what, hint))
     if found:
         raise all_together(found)
-    return Loaded(configuration, positions.name, own, positions, base)
+    return Loaded(positions.name, own, base=base, configuration=configuration, positions=positions)
 
 
 def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolders | None) -> Loaded:
@@ -196,7 +203,13 @@ def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolder
     if not (folder / path).is_file():  # Of a device there is no end.
         raise positions.error(("preset",), f"there is no file {preset}", "The path is relative to this file's folder.")
     # It must name no preset itself, or two could name each other.
-    return replace(_parsed(folder / path, None, None), preset=preset if preset in presets.names() else None)
+    loaded = _parsed(folder / path, None, None)
+    return _as_preset(loaded, preset) if preset in presets.names() else loaded
+
+
+def _as_preset(loaded: Loaded, name: str) -> Loaded:
+    """Return a configuration whose values come from the name of a preset, not from lines of its file."""
+    return replace(loaded, title=name, source=f"preset {name}")
 
 
 T = TypeVar("T", bound=Struct)
@@ -303,7 +316,7 @@ class Presets(PresetFolders):
     def named(self, name: str) -> Loaded:
         """As `load`, with the origins of its values. Raises ConfigurationError."""
         loaded = load_with_positions(self.find(name))
-        return replace(loaded, preset=name) if self._file(name) else loaded
+        return _as_preset(loaded, name) if self._file(name) else loaded
 
 
 PACKAGED: Final = Presets()

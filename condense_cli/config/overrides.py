@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol, assert_never
+from typing import Final, assert_never
 
 import msgspec
 from msgspec import Struct, structs
@@ -23,7 +23,7 @@ from msgspec import Struct, structs
 from ..core.selectors import OfLast, PatternError, SelectorError, parse_selector, searcher
 from ..core.wording import quoted
 from ..errors import UsageError
-from .loading import PACKAGED, TARGETS, Loaded, Presets
+from .loading import PACKAGED, TARGETS, Layer, Loaded, Presets
 from .models import (
     CUT,
     Configuration,
@@ -40,7 +40,7 @@ from .models import (
     Selection,
 )
 from .options import Overrides
-from .positions import KeyPath, is_at
+from .positions import KeyPath
 from .preset_folders import DEFAULT_PRESET
 
 
@@ -261,72 +261,6 @@ ONE_BY_ONE: Final = _SHOWN | {
 _NAMES: Final = frozenset({"name", "description"})
 
 
-class Layer(Protocol):
-    """One source of settings."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def value(self) -> dict[str, Any]: ...
-
-    @property
-    def base(self) -> Loaded | None: ...
-
-    @property
-    def values(self) -> dict[str, Any]: ...
-
-    def origin(self, path: KeyPath) -> str | None: ...
-
-
-class Flags(Struct, frozen=True):
-    """The part of a configuration that a flag of the command decides."""
-
-    title: str
-    value: dict[str, Any]
-    flag: str
-
-    @property
-    def base(self) -> None:
-        return None
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return self.value
-
-    def origin(self, path: KeyPath) -> str | None:
-        return self.flag if is_at(self.value, path) else None
-
-
-class Assigned(Struct, frozen=True):
-    """A layer whose values at some paths come from a flag."""
-
-    below: Layer | None
-    flag: str
-    paths: tuple[KeyPath, ...]
-
-    @property
-    def title(self) -> str:
-        return self.below.title if self.below else self.flag
-
-    @property
-    def value(self) -> dict[str, Any]:
-        return self.below.value if self.below else {}
-
-    @property
-    def base(self) -> Loaded | None:
-        return self.below.base if self.below else None
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return self.below.values if self.below else {}
-
-    def origin(self, path: KeyPath) -> str | None:
-        if any(path[: len(given)] == given for given in self.paths):
-            return self.flag
-        return self.below.origin(path) if self.below else None
-
-
 class Settings(Struct, frozen=True):
     """The settings in use: `layers` by the key they give, and the `name` of the configuration in reports.
 
@@ -378,11 +312,9 @@ def _configuration(chosen: Layer, found: Mapping[str, Layer]) -> Configuration:
 
 
 def _files_of(layer: Layer | None) -> Iterator[str]:
-    while isinstance(layer, Assigned):
-        layer = layer.below
     while isinstance(layer, Loaded):
         if layer.positions.is_file:
-            yield layer.name
+            yield layer.positions.name
         layer = layer.base
 
 

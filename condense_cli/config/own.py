@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, field
@@ -22,16 +22,11 @@ from ..core.lazy_pattern import lazy_pattern
 from ..core.wording import count_in, nearest, quoted
 from ..errors import ConfigurationError
 from .base import DOLLARS, HINTS, LIMITS, Limits, ProviderSettings, dollars_in, fault_of, parts_of, types_of
-from .loading import Loaded, Presets, as_typed, in_words, over, read_text, read_values, typed_file
+from .loading import Layer, Loaded, Presets, as_typed, in_words, read_text, read_values, typed_file
 from .models import FileConfiguration
-from .positions import KeyPath
+from .positions import KeyPath, Positions
 from .preset_folders import user_configuration_path
 from .profiles import BUILT_IN, DEFAULT, INSTALLED, OFFLINE, Profile
-
-if TYPE_CHECKING:
-    from .loading import Presets
-    from .positions import KeyPath, Positions
-
 
 _NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -226,27 +221,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     return [f"There is no variable {name}. Did you mean {other}?" for name, other in near if other]
 
 
-class Variables(Struct, frozen=True):
-    """The values of variables; `base` is the preset that one of them names."""
-
-    value: dict[str, Any]
-    base: Loaded | None = None
-
-    @property
-    def title(self) -> str:
-        return "CONDENSE_* variables"
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return over(self.base, self.value)
-
-    def origin(self, path: KeyPath) -> str | None:
-        if path[0] in self.value:
-            return variable_of(str(path[0]))
-        return self.base.origin(path) if self.base else None
-
-
-def read_variables(environment: Mapping[str, str], presets: Presets) -> Variables | None:
+def read_variables(environment: Mapping[str, str], presets: Presets) -> Layer | None:
     """Return the values of the variables, or None if there are none. Raises ConfigurationError."""
     given = _given(environment)
     if not given:
@@ -254,7 +229,9 @@ def read_variables(environment: Mapping[str, str], presets: Presets) -> Variable
     types = types_of(FileConfiguration)
     values = {key: _typed(key, text, types[key]) for key, text in given.items()}
     preset = values.pop("preset", None)
-    return Variables(values, presets.named(preset) if preset else None)
+    names = tuple(((key,), variable_of(key)) for key in values)
+    base = presets.named(preset) if preset else None
+    return Layer("CONDENSE_* variables", values, base=base, assigned=names)
 
 
 def _typed(key: str, text: str, kind: Any) -> Any:

@@ -11,8 +11,8 @@ import pytest
 from helpers import CUT, as_lines, condense_process, condensed, session
 
 from condense_cli.config.effective import configuration_schema
-from condense_cli.config.loading import PACKAGED, load_preset, parse_with_positions
-from condense_cli.config.overrides import Layer, Settings, settle
+from condense_cli.config.loading import PACKAGED, Layer, load_preset, parse_with_positions
+from condense_cli.config.overrides import Settings, settle
 from condense_cli.config.own import keys, read_variables, variable_of
 from condense_cli.config.preset_folders import find_project_file
 from condense_cli.errors import ConfigurationError, ExitStatus

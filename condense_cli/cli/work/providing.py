@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ...config.checks import problems
-from ...config.loading import Loaded
+from ...config.loading import Layer, Loaded
 from ...config.models import Configuration
-from ...config.overrides import Assigned, Flags, Layer, Settings
+from ...config.overrides import Settings
 from ...config.own import load_user_configuration, load_user_settings
 from ...config.positions import KeyPath, Positions, snake_case
 from ...config.preset_folders import user_configuration_path
@@ -151,8 +151,11 @@ def say_error(result: Condensation) -> None:
 
 def _assigned(layers: Mapping[str, Layer], flag: str, paths: Sequence[KeyPath]) -> dict[str, Layer]:
     """Return the layers with the flag as the origin of the values at these paths."""
-    keys = dict.fromkeys(str(path[0]) for path in paths)
-    return {**layers, **{key: Assigned(layers.get(key), flag, tuple(paths)) for key in keys}}
+    found = dict(layers)
+    for path in paths:
+        layer = found.get(str(path[0])) or Layer(flag, {})
+        found[str(path[0])] = replace(layer, assigned=((path, flag), *layer.assigned))
+    return found
 
 
 def _path_of(assignment: str, section: str) -> KeyPath:
@@ -169,4 +172,4 @@ def _flags(configuration: Configuration) -> Layer:
         for name in configuration.__struct_fields__
         if (value := getattr(configuration, name)) != getattr(usual, name)
     }
-    return Flags(f"provider {configuration.provider}", {**given, "provider": configuration.provider}, "--provider")
+    return Layer(f"provider {configuration.provider}", {**given, "provider": configuration.provider}, "--provider")

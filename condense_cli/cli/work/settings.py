@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...config.loading import Presets, load_with_positions
-from ...config.overrides import Layer, Settings, settle
+from ...config.loading import Layer, Presets, load_with_positions
+from ...config.overrides import Settings, settle
 from ...config.own import has_variables, load_user_settings, read_variables, unknown_variables
 from ...config.preset_folders import FILE_NAME, find_project_file, user_configuration_path
 from ...errors import ConfigurationError, UsageError
