@@ -23,21 +23,18 @@ from ..core.wording import plural
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..ledger.recap import ENOUGH, TOKENS, whole
 from ..ledger.recap import recap as told_of
-from ..money.prices import price_of
 from ..plugins import Installed
 from ..report.inspection.facts import inspect as facts_of
 from ..report.inspection.lookup import Hit, HitKind, find
 from ..report.lists import check as check_facts
-from ..report.run.facts import estimated_tokens
 from ..report.sections import to_json
 from ..report.text import block_label, kind_label
 from ..storage.backups import backups_of
 from ..storage.files import Stamp, read_bytes, stamp, unpacked
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import factor_of
-from ..window.decision import DecisionReason
-from ..window.sizing import Sizing
-from ..window.use import overhead_of, remarks_on_usage
+from ..window.decision import window_of
+from ..window.size import signs_of
 from .client import SessionPlace
 from .listing import LATEST, choose
 from .table import find as find_sessions
@@ -277,26 +274,10 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
 
     Raises UsageError if the model's window is unknown.
     """
-    configuration = Configuration()
-    count = Counter.of(transcript)
+    count, usual = Counter.of(transcript), Configuration()
+    window = window_of(transcript.model, usual, user, signs=signs_of(transcript))
     factor = factor_of(transcript, count)
-    sizing = Sizing.of(transcript, configuration, count, factor, user=lambda: user)
-    window = sizing.window()
-    decision = sizing.decide(factor.shown(count.transcript(transcript)), configuration)
-    if decision.reason is DecisionReason.UNKNOWN_WINDOW:
-        raise window.unknown
-    return check_facts.build(
-        decision,
-        window,
-        source=source,
-        overhead=overhead_of(transcript, count, factor),
-        origin=lambda key: "default",
-        encoding=encoding_for(transcript.model),
-        factor=factor,
-        estimated=estimated_tokens(transcript),
-        price=price_of(window.model, datetime.now(UTC), decision.sizes.used, lives_hour=transcript.lives_hour),
-        warnings=remarks_on_usage(transcript, count, factor),
-    )
+    return check_facts.build(transcript, usual, count, factor, window, when=datetime.now(UTC), source=source)
 
 
 def recap(library: Library, session: str | None = None, tokens: int = TOKENS, *, lost: bool = False) -> str:

@@ -36,10 +36,9 @@ from ...report.costs import dollars
 from ...report.run.facts import Summarized
 from ...tokens.counting import Counter
 from ...tokens.factor import CountName, Factor
-from ...window.decision import Window, WindowFlags, window_of
-from ...window.size import signs_of
+from ...window.decision import Window, WindowFlags
 from ...window.sizing import Sizing
-from ...window.use import beside_messages, remarks_on_usage
+from ...window.use import remarks_on_usage
 from ..commands.shrink import RunOptions
 from ..console import console
 from ..options import Spending
@@ -364,20 +363,27 @@ class Worker:
     def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
         """Return the inputs of the decision. Prices and the user's file are loaded when the window is asked for."""
         work = self._work
+        sizing = Sizing.of(
+            transcript,
+            work.configuration,
+            count,
+            factor,
+            user=self._user,
+            asked=work.asked,
+            overhead=work.overhead_tokens,
+            only_if_needed=work.if_needed,
+        )
 
         @cache
         def window() -> Window:
-            found = window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
+            found = sizing.window()
             remarks = remarks_on_usage(transcript, count, factor, work.overhead_tokens)
             return replace(found, warnings=(*found.warnings, *remarks))
-
-        def beside() -> tuple[int, str]:
-            return beside_messages(transcript, count, factor, work.overhead_tokens)
 
         def may_fall_back() -> bool:
             return not self._calls.is_planned and not was_interrupted(self._summaries)
 
-        return Sizing(window, beside, work.if_needed, may_fall_back)
+        return replace(sizing, window=window, may_fall_back=may_fall_back)
 
 
 def check_keep(selectors: Sequence[str], conversations: Iterable[Sequence[Message]]) -> None:

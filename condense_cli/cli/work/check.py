@@ -12,14 +12,11 @@ from ...config.models import Configuration
 from ...config.own import load_user_configuration
 from ...core.wording import visible
 from ...errors import ExitStatus, UsageError
-from ...money.prices import price_of
 from ...report.lists import check as facts
-from ...report.run.facts import estimated_tokens
 from ...report.sections import to_json
-from ...tokens.counting import Counter, encoding_for
-from ...window.decision import DecisionReason, WindowFlags, decide, window_of
+from ...tokens.counting import Counter
+from ...window.decision import WindowFlags, window_of
 from ...window.size import signs_of
-from ...window.use import beside_messages, overhead_of, remarks_on_usage
 from ..commands.decide import CheckOptions
 from ..console import between_words, console, write_text
 from .counting import count_asked, factor_for
@@ -43,22 +40,16 @@ def check(options: CheckOptions) -> None:
     transcript = transcript.continued_by(window.model)  # It is the one that counts.
     count = Counter.of(transcript, options.counter or configuration.counter)
     factor = factor_for(how, transcript, count, calls)
-    beside, how_known = beside_messages(transcript, count, factor, options.overhead_tokens)
-    tokens = factor.shown(count.transcript(transcript))
-    decision = decide(window.sizes(tokens, beside, configuration, how_known))
-    if decision.reason is DecisionReason.UNKNOWN_WINDOW:
-        raise window.unknown
     found = facts.build(
-        decision,
+        transcript,
+        configuration,
+        count,
+        factor,
         window,
+        when=datetime.now(UTC),
         source=name_of(file),
-        overhead=overhead_of(transcript, count, factor, options.overhead_tokens),
         origin=lambda key: (settings and settings.origin((key,))) or "default",
-        encoding=encoding_for(transcript.model, count.counter),
-        factor=factor,
-        estimated=estimated_tokens(transcript),
-        price=price_of(window.model, datetime.now(UTC), decision.sizes.used, lives_hour=transcript.lives_hour),
-        warnings=remarks_on_usage(transcript, count, factor, options.overhead_tokens),
+        overhead=options.overhead_tokens,
     )
     if options.json:
         write_text(to_json(found))

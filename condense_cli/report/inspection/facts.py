@@ -103,7 +103,9 @@ def find_repeats(transcript: Transcript, count: Counter) -> list[RepeatedText]:
             digest = block.digest if block.kind is BlockKind.IMAGE else ""
             if len(block.text) < SHORTEST and not digest:
                 continue
-            first = blocks.setdefault((_tool(block), block.text, digest), (message.index, number))
+            # Calls are equal when tool and arguments are; results may come from anywhere.
+            tool = block.tool if block.kind is BlockKind.TOOL_CALL else None
+            first = blocks.setdefault((tool, block.text, digest), (message.index, number))
             if first != (message.index, number):
                 size = 0 if digest else block.text.count("\n") + 1
                 tokens = block.estimate if digest else count.block(block) - block.estimate
@@ -114,11 +116,6 @@ def find_repeats(transcript: Transcript, count: Counter) -> list[RepeatedText]:
                 tokens = min(sum(count("\n".join(run)) for run in runs), count(block.text))
                 found.append(RepeatedText(message.index, number, tokens, sum(map(len, runs))))
     return found
-
-
-def _tool(block: Block) -> str | None:
-    """Calls are equal when tool and arguments are; results may come from anywhere."""
-    return block.tool if block.kind is BlockKind.TOOL_CALL else None
 
 
 def _repeated_runs(block: Block, known: set[str]) -> Iterator[list[str]]:
@@ -270,11 +267,11 @@ def inspect(
     `overhead_tokens` are given by the user, `window` is the size and its source, if a profile of the user gives one.
     """
     total = count.transcript(transcript)
-    calls = calls_by_id(transcript.messages)
     estimated = estimated_tokens(transcript)
-    overhead, overhead_source = overhead_of(transcript, count, factor, overhead_tokens)
+    overhead = overhead_of(transcript, count, factor, overhead_tokens)
     used = in_use(transcript, count, factor, overhead_tokens)
-    content_types, constants = _by_content_type(transcript, count, factor, total)
+    found = _Contents(transcript, count, factor, calls_by_id(transcript.messages), total, top)
+    content_types, constants = found.by_content_type()
     size, size_source = window or window_size(transcript.model, signs_of(transcript))
     return Inspection(
         version=SHAPE,
@@ -283,25 +280,24 @@ def inspect(
         model=transcript.model,
         messages=len(transcript.messages),
         tokens=Total(
-            total=factor.shown(total),
-            constants=constants,
-            estimated=factor.shown(estimated),
-            encoding=encoding.name,
-            exact=encoding.exact and not estimated,
-            overhead=overhead,
-            overhead_source=overhead_source,
-            bare=total,
-            counting=Counting.of(factor),
-            counter=encoding.counter,
+            factor.shown(total),
+            constants,
+            factor.shown(estimated),
+            encoding.name,
+            encoding.exact and not estimated,
+            *overhead,
+            total,
+            Counting.of(factor),
+            encoding.counter,
         ),
         window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source, size_source) if size else None,
-        in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), (overhead, overhead_source)),
+        in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), overhead),
         content_types=content_types,
-        tools=_by_tool(transcript, count, factor, calls, total)[:top],
-        files=_by_file(transcript, count, factor, calls, total)[:top],
-        largest_messages=_largest_messages(transcript, count, factor, calls, total, top),
-        largest_blocks=_largest_blocks(transcript, count, factor, calls, total, top),
-        repeats=_repeats(transcript, count, factor, calls, total, top),
+        tools=found.by_tool()[:top],
+        files=found.by_file()[:top],
+        largest_messages=found.largest_messages(),
+        largest_blocks=found.largest_blocks(),
+        repeats=found.repeats(),
         bytes={
             "total": len(transcript.source.data),
             **formats.format_named(transcript.format).beside.sizes(transcript),
@@ -317,136 +313,112 @@ def inspect(
     )
 
 
-def _by_content_type(
-    transcript: Transcript, count: Counter, factor: Factor, total: int
-) -> tuple[list[TokenShare], int]:
-    """Return the content types, and the cost of messages and calls besides their content: they add up to the total."""
-    tokens: Tally[str] = Tally()
-    blocks: Tally[str] = Tally()
-    for message, block in transcript.blocks():
-        name = content_type(message, block)
-        tokens[name] += count.content(block)
-        blocks[name] += 1
-    present = [name for name in CONTENT_TYPES if blocks[name]]
-    bare = [tokens[name] for name in present]
-    *shown, constants = factor.parts([*bare, total - sum(bare)])
-    shares = zip(present, bare, shown, strict=True)
-    return [TokenShare(name, size, percent(part, total), blocks[name]) for name, part, size in shares], constants
+class _Contents(Struct, frozen=True):
+    """A transcript to take apart: `calls` by their ids, the counted tokens of all messages, and the length of lists."""
 
+    transcript: Transcript
+    count: Counter
+    factor: Factor
+    calls: dict[str, Block]
+    total: int
+    top: int
 
-def _by_tool(
-    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
-) -> list[ToolShare]:
-    number: Tally[str] = Tally()
-    parameters: Tally[str] = Tally()
-    results: Tally[str] = Tally()
-    for _, block in transcript.blocks():
-        if block.kind is BlockKind.TOOL_CALL:
-            number[block.tool or ""] += 1
-            parameters[block.tool or ""] += count.content(block)
-        elif block.answers is not None:
-            call = calls.get(block.answers)
-            results[(call.tool if call else block.tool) or ""] += count.block(block)
+    def by_content_type(self) -> tuple[list[TokenShare], int]:
+        """Return the content types, and the cost of messages and calls besides their content; both add up."""
+        tokens: Tally[str] = Tally()
+        blocks: Tally[str] = Tally()
+        for message, block in self.transcript.blocks():
+            name = content_type(message, block)
+            tokens[name] += self.count.content(block)
+            blocks[name] += 1
+        present = [name for name in CONTENT_TYPES if blocks[name]]
+        bare = [tokens[name] for name in present]
+        *shown, constants = self.factor.parts([*bare, self.total - sum(bare)])
+        shares = zip(present, bare, shown, strict=True)
+        return [
+            TokenShare(name, size, percent(part, self.total), blocks[name]) for name, part, size in shares
+        ], constants
 
-    def shown(sizes: Tally[str]) -> Tally[str]:
-        return Tally({name: factor.shown(size) for name, size in sizes.items()})
+    def by_tool(self) -> list[ToolShare]:
+        number: Tally[str] = Tally()
+        parameters: Tally[str] = Tally()
+        results: Tally[str] = Tally()
+        for _, block in self.transcript.blocks():
+            if block.kind is BlockKind.TOOL_CALL:
+                number[block.tool or ""] += 1
+                parameters[block.tool or ""] += self.count.content(block)
+            elif block.answers is not None:
+                call = self.calls.get(block.answers)
+                results[(call.tool if call else block.tool) or ""] += self.count.block(block)
 
-    return tool_shares(number, shown(parameters), shown(results), factor.shown(total))
+        def shown(sizes: Tally[str]) -> Tally[str]:
+            return Tally({name: self.factor.shown(size) for name, size in sizes.items()})
 
+        return tool_shares(number, shown(parameters), shown(results), self.factor.shown(self.total))
 
-def _by_file(
-    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
-) -> list[TokenShare]:
-    path_of = {identifier: path_argument(call) for identifier, call in calls.items()}
-    tokens: Tally[str] = Tally()
-    blocks: Tally[str] = Tally()
-    for _, block in transcript.blocks():
-        # A call whose id is taken already speaks for itself.
-        own = block.kind is BlockKind.TOOL_CALL and calls.get(block.call_id or "") is not block
-        path = path_argument(block) if own else path_of.get(block.call_id or "")
-        if path is not None:
-            tokens[path] += count.content(block)
-            blocks[path] += 1
-    return [
-        TokenShare(path, factor.shown(size), percent(size, total), blocks[path]) for path, size in tokens.most_common()
-    ]
+    def by_file(self) -> list[TokenShare]:
+        path_of = {identifier: path_argument(call) for identifier, call in self.calls.items()}
+        tokens: Tally[str] = Tally()
+        blocks: Tally[str] = Tally()
+        for _, block in self.transcript.blocks():
+            # A call whose id is taken already speaks for itself.
+            own = block.kind is BlockKind.TOOL_CALL and self.calls.get(block.call_id or "") is not block
+            path = path_argument(block) if own else path_of.get(block.call_id or "")
+            if path is not None:
+                tokens[path] += self.count.content(block)
+                blocks[path] += 1
+        return [TokenShare(path, *self._shares(size), blocks[path]) for path, size in tokens.most_common()]
 
+    def largest_messages(self) -> list[MessageShare]:
+        shares = []
+        for message in sorted(self.transcript.messages, key=lambda message: -self.count.message(message))[: self.top]:
+            block = max(message.blocks, key=self.count.content, default=None)
+            label = block_label(block, self.calls) if block else ""
+            tokens = self._shares(self.count.message(message))
+            shares.append(MessageShare(message.index, message.role.value, *tokens, len(message.blocks), label))
+        return shares
 
-def _largest_messages(
-    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
-) -> list[MessageShare]:
-    largest = sorted(transcript.messages, key=lambda message: -count.message(message))[:top]
-    shares = []
-    for message in largest:
-        tokens = count.message(message)
-        block = max(message.blocks, key=count.content, default=None)
-        label = block_label(block, calls) if block else ""
-        share = percent(tokens, total)
-        blocks = len(message.blocks)
-        shares.append(MessageShare(message.index, message.role.value, factor.shown(tokens), share, blocks, label))
-    return shares
+    def largest_blocks(self) -> list[BlockShare]:
+        sizes = [
+            (self.count.content(block), message, number)
+            for message in self.transcript.messages
+            for number, block in enumerate(message.blocks)
+        ]
+        largest = sorted(sizes, key=lambda entry: -entry[0])[: self.top]
+        return [self._block(message, number, tokens) for tokens, message, number in largest]
 
+    def _block(self, message: Message, number: int, tokens: int, first: str | None = None) -> BlockShare:
+        block = message.blocks[number]
+        kind, label = content_type(message, block), block_label(block, self.calls)
+        return BlockShare(message.index, number, message.role.value, kind, *self._shares(tokens), label, first)
 
-def _largest_blocks(
-    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
-) -> list[BlockShare]:
-    sizes = [
-        (count.content(block), message, number)
-        for message in transcript.messages
-        for number, block in enumerate(message.blocks)
-    ]
-    largest = sorted(sizes, key=lambda entry: -entry[0])[:top]
-    return [_block_share(message, number, tokens, factor, calls, total) for tokens, message, number in largest]
+    def _shares(self, tokens: int) -> tuple[int, float]:
+        """Return counted tokens in the model's, and in percent of all."""
+        return self.factor.shown(tokens), percent(tokens, self.total)
 
-
-def _block_share(
-    message: Message,
-    number: int,
-    tokens: int,
-    factor: Factor,
-    calls: dict[str, Block],
-    total: int,
-    first: str | None = None,
-) -> BlockShare:
-    block = message.blocks[number]
-    return BlockShare(
-        message.index,
-        number,
-        message.role.value,
-        content_type(message, block),
-        factor.shown(tokens),
-        percent(tokens, total),
-        block_label(block, calls),
-        first,
-    )
-
-
-def _repeats(
-    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
-) -> Repeats:
-    found = find_repeats(transcript, count)
-    whole = [repeat for repeat in found if repeat.first]
-    in_part = [repeat for repeat in found if not repeat.first]
-    in_blocks, in_lines = sum(repeat.tokens for repeat in whole), sum(repeat.tokens for repeat in in_part)
-    by_index = {message.index: message for message in transcript.messages}
-    largest = []
-    for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]:
-        first = f"{repeat.first[0]}.{repeat.first[1]}" if repeat.first else None
-        message = by_index[repeat.message]
-        largest.append(_block_share(message, repeat.block, repeat.tokens, factor, calls, total, first))
-    lossless, references = find_savings(transcript, count, factor)
-    of_blocks, of_lines = factor.parts([in_blocks, in_lines])
-    return Repeats(
-        tokens=of_blocks + of_lines,
-        percent=percent(in_blocks + in_lines, total),
-        block_tokens=of_blocks,
-        whole_blocks=len(whole),
-        line_tokens=of_lines,
-        lines=sum(repeat.lines for repeat in in_part),
-        largest=largest,
-        lossless=lossless,
-        references=references,
-    )
+    def repeats(self) -> Repeats:
+        found = find_repeats(self.transcript, self.count)
+        whole = [repeat for repeat in found if repeat.first]
+        in_part = [repeat for repeat in found if not repeat.first]
+        in_blocks, in_lines = sum(repeat.tokens for repeat in whole), sum(repeat.tokens for repeat in in_part)
+        by_index = {message.index: message for message in self.transcript.messages}
+        largest = []
+        for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[: self.top]:
+            first = f"{repeat.first[0]}.{repeat.first[1]}" if repeat.first else None
+            largest.append(self._block(by_index[repeat.message], repeat.block, repeat.tokens, first))
+        lossless, references = find_savings(self.transcript, self.count, self.factor)
+        of_blocks, of_lines = self.factor.parts([in_blocks, in_lines])
+        return Repeats(
+            tokens=of_blocks + of_lines,
+            percent=percent(in_blocks + in_lines, self.total),
+            block_tokens=of_blocks,
+            whole_blocks=len(whole),
+            line_tokens=of_lines,
+            lines=sum(repeat.lines for repeat in in_part),
+            largest=largest,
+            lossless=lossless,
+            references=references,
+        )
 
 
 class CompactionFacts(Struct, frozen=True):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
+from ...config.models import Configuration
+from ...core.transcript import Transcript
 from ...money.economics import TURNS, Rates, most_left
-from ...money.prices import Price
-from ...tokens.counting import BUILT_IN, CounterName, Encoding
+from ...money.prices import price_of
+from ...tokens.counting import BUILT_IN, Counter, CounterName, encoding_for
 from ...tokens.factor import Factor
-from ...window.decision import USABLE_PERCENT, CheckDecision, Window
-from ...window.use import ESTIMATED, RECORDED
-from ..run.facts import Counting
+from ...window.decision import USABLE_PERCENT, DecisionReason, Window, decide
+from ...window.use import ESTIMATED, RECORDED, beside_messages, overhead_of, remarks_on_usage
+from ..run.facts import Counting, estimated_tokens
 from ..run.shortcomings import of_another
 
 SHAPE = 1
@@ -90,23 +93,35 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def build(
-    decision: CheckDecision,
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    factor: Factor,
     window: Window,
     *,
+    when: datetime,
     source: str,
-    overhead: tuple[int, str],
-    origin: Callable[[str], str],
-    encoding: Encoding,
-    factor: Factor,
-    estimated: int,
-    price: Price | None,
-    warnings: Sequence[str] = (),
+    origin: Callable[[str], str] = lambda key: "default",
+    overhead: int | None = None,
 ) -> Check:
-    """`overhead` is its tokens and their source, `origin` returns the origin of a key of the configuration.
+    """Decide whether to condense, at the prices of a time. Raises UsageError if that needs an unknown window.
 
-    `estimated` tokens cannot be counted. `price` is the model's for a request of that size, None if unknown.
+    `origin` returns the origin of a key of the configuration, `overhead` is the user's figure.
     """
-    sizes = decision.sizes
+    beside, known = beside_messages(transcript, count, factor, overhead)
+    tokens = factor.shown(count.transcript(transcript))
+    decision = decide(window.sizes(tokens, beside, configuration, known))
+    if decision.reason is DecisionReason.UNKNOWN_WINDOW:
+        raise window.unknown
+    encoding = encoding_for(transcript.model, count.counter)
+    price = price_of(window.model, when, decision.sizes.used, lives_hour=transcript.lives_hour)
+    left = None if price is None else most_left(Rates.of(price))
+    warnings = [*window.warnings, *remarks_on_usage(transcript, count, factor, overhead), *of_another(encoding)]
+    if decision.is_hardly_ever_due:
+        warnings.append(
+            f"With a window of this size, condensing is due only above {decision.limit:,} tokens. --above 150k, or "
+            "auto_condense_context_above in the settings, makes it due earlier."
+        )
     return Check(
         SHAPE,
         source,
@@ -116,42 +131,25 @@ def build(
         decision.reason.value,
         str(decision),
         TokensInUse(
-            sizes.tokens,
-            *overhead,
-            sizes.used,
-            sizes.source,
-            encoding.exact and not estimated,
+            tokens,
+            *overhead_of(transcript, count, factor, overhead),
+            decision.sizes.used,
+            known,
+            encoding.exact and not estimated_tokens(transcript),
             Counting.of(factor),
             encoding.counter,
         ),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
-        Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
+        Threshold(window.threshold, window.threshold_source or origin("auto_condense_context_percent")),
         decision.limit,
-        sizes.reserved,
-        [*window.warnings, *warnings, *of_another(encoding), *_hints(decision)],
-        _above(window, origin),
-        _pays(price),
+        window.reserved,
+        warnings,
+        None
+        if window.above is None
+        else Above(window.above, window.above_source or origin("auto_condense_context_above")),
+        None if left is None else Pays(TURNS, round(float(100 * left), 1)),
     )
-
-
-def _hints(decision: CheckDecision) -> Iterator[str]:
-    if decision.is_hardly_ever_due:
-        yield (
-            f"With a window of this size, condensing is due only above {decision.limit:,} tokens. --above 150k, or "
-            "auto_condense_context_above in the settings, makes it due earlier."
-        )
-
-
-def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
-    if window.above is None:
-        return None
-    return Above(window.above, window.above_source or origin("auto_condense_context_above"))
-
-
-def _pays(price: Price | None) -> Pays | None:
-    left = None if price is None else most_left(Rates.of(price))
-    return None if left is None else Pays(TURNS, round(float(100 * left), 1))
 
 
 def as_lines(check: Check) -> Iterator[str]:
