@@ -86,7 +86,7 @@ bench: .venv/.dev
 gates: .venv/.dev
 	$(BIN)/python benchmarks/gates.py
 
-.venv/.run: pyproject.toml hatch_build.py
+.venv/.run: pyproject.toml $(wildcard hatch_build.py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or later: make PYTHON=python3.12")'
 	@echo "Making a virtual environment in .venv …"
 	@$(PYTHON) -m venv .venv
@@ -94,7 +94,7 @@ gates: .venv/.dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-.venv/.dev: pyproject.toml hatch_build.py .venv/.run
+.venv/.dev: pyproject.toml $(wildcard hatch_build.py) .venv/.run
 	@echo "Installing what the tests and linters need …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@

@@ -200,7 +200,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     if defaults and taken:
         likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.fits(document)))
         return likeliest.row.format, chain(taken, document.values)
-    from .foreign import foreign
+    from .refusing import foreign, nearest_format
 
     first = taken[0] if taken else None
     kind = foreign(first)
@@ -211,8 +211,6 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         told = several_conversations(whose, document.source, "conversation.json", are_rows=True)
         few = "." if "chat_messages" in first else ". With --format rows also where most records hold none."
         raise UnknownFormatError(f"{name}: {told.message}", told.hint + few)
-    from .refusing import nearest_format
-
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
         f"{nearest_format(seen)} {_LISTED} lists all formats.",

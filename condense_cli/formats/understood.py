@@ -151,7 +151,7 @@ def _said_of(transcript: Transcript, unknown: Sequence[Block]) -> str:
     named = ", ".join([*map(repr, [*kinds][:_MOST_NAMED]), *(["…"] if len(kinds) > _MOST_NAMED else [])])
     said, wrong = f"{named}, first {_place(unknown[0])}", _not_understood(transcript, unknown)
     if wrong and not MARKER_BYTES.search(transcript.source.data):
-        from .foreign import foreign
+        from .refusing import foreign
 
         beginning = islice(records_of(transcript.source), _BEGINNING)
         if kind := next(filter(None, (foreign(value) for _, value in beginning)), None):

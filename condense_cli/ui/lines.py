@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ..errors import CondenseError
 from ..passes.selection import Address
-from ..report.page.conversation import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
+from ..report.page.run import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
 GONE: Final = "red"

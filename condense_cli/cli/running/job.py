@@ -187,7 +187,10 @@ class Treatment(Struct, frozen=True):
         """Return the state of a session that is asked for. Raises CondenseError if the file does not hold it."""
         if not (self.before_compaction or self.until is not None):
             return transcript
-        from ...formats.earlier import before_compaction, before_prompt  # Few runs take an earlier state.
+        from ...formats.compacted import (
+            before_compaction,
+            before_prompt,  # Few runs take an earlier state.
+        )
 
         if self.before_compaction:
             transcript = before_compaction(transcript)

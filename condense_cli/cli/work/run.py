@@ -35,8 +35,7 @@ from ..running.job import (
     summary_use,
     treatment_of,
 )
-from ..running.progress import progress_of
-from ..running.ran import Ran, check_configurations, destination, show, write_page, write_report
+from ..running.ran import Ran, check_configurations, destination, progress_of, show, write_page, write_report
 from .counting import check_one
 from .providing import registry_of_user, say_error, settings_with
 from .reading import LATEST, check_rows, check_targets, check_thresholds, input_file, read_transcript, say_origin

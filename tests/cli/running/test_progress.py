@@ -12,7 +12,7 @@ import pytest
 from helpers import condense, condense_on_terminal
 
 from condense_cli import api
-from condense_cli.cli.running import progress
+from condense_cli.cli.running import ran as progress
 
 
 class Screen(io.StringIO):
