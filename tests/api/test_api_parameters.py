@@ -238,11 +238,14 @@ def test_a_result_is_proven_unless_that_is_not_wanted() -> None:
     assert api.condense(talk(), preset="speed", proves=False).proof is None
 
 
-def test_a_configuration_that_holds_itself_is_refused() -> None:
-    endless: dict[str, Any] = {}
-    endless["passes"] = endless
+ENDLESS: dict[str, Any] = {}
+ENDLESS["passes"] = ENDLESS
+
+
+@pytest.mark.parametrize("given", [ENDLESS, {"passes": {"a"}}, {"passes": [object()]}], ids=["itself", "set", "object"])
+def test_a_configuration_that_is_no_json_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as caught:
-        api.condense(talk(), endless)
+        api.condense(talk(), given)
     assert caught.value.message.startswith("The configuration is not JSON (")
     assert caught.value.hint == "Give dicts, lists, strings and numbers."
 

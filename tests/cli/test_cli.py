@@ -18,7 +18,7 @@ from condense_cli.errors import ExitStatus
 HELP_PAGES: tuple[tuple[str, ...], ...] = (
     (),
     *((name,) for name in COMMANDS),
-    *(("presets", name) for name in ("list", "show", "new")),
+    *(("presets", name) for name in ("list", "show", "new", "edit")),
     *(("providers", name) for name in ("list", "show")),
     *(("profiles", name) for name in ("list", "show", "test")),
     *(("config", name) for name in ("validate", "show", "schema")),
@@ -91,21 +91,8 @@ def test_nothing_to_do_shows_how_to_begin() -> None:
     done = condense()
     assert done.status == ExitStatus.USAGE
     assert len(done.text.splitlines()) == 3
+    assert max(map(len, done.text.splitlines())) < 80
     assert all(line.startswith("condense ") for line in done.text.splitlines())
-
-
-@pytest.mark.parametrize(("group", "usual"), [("presets", "list"), ("profiles", "list"), ("cache", "info")])
-def test_a_group_alone_shows_what_there_is(group: str, usual: str) -> None:
-    """The same as its first command."""
-    assert condense(group) == condense(group, usual)
-    assert condense(group).text
-
-
-def test_an_unknown_command_is_a_usage_error() -> None:
-    """It is named."""
-    done = condense("compress")
-    assert done.status == ExitStatus.USAGE
-    assert "'compress'" in done.message
 
 
 # --- Configurations and options --------------------------------------------------------------------------------------

@@ -339,10 +339,3 @@ def test_compiled_passes_are_printed(tmp_path: Path) -> None:
 
 
 # --- help -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", [[], ["validate"], ["show"], ["schema"]])
-def test_help_has_examples(command: list[str]) -> None:
-    done = condense_process("config", *command, "--help")
-    assert done.status == ExitStatus.DONE
-    assert f"condense config {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]

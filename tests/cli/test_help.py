@@ -119,10 +119,9 @@ def test_all_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
     assert all(f"\n  {name} " in text for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["run", "presets", "undo"])
+@pytest.mark.parametrize("command", ["", "run", "presets", "undo", "presets new"])
 def test_help_is_a_command_too(command: str) -> None:
-    assert condense("help", command) == condense(command, "--help")
-    assert condense("help") == condense("--help")
+    assert condense("help", *command.split()) == condense(*command.split(), "--help")
 
 
 def test_version_is_a_command_too() -> None:
@@ -153,7 +152,9 @@ def test_a_file_in_place_of_a_command_is_told_the_command(file: Path) -> None:
     assert done.status == ExitStatus.USAGE
     assert f"condense run {file}" in done.message.replace("\n", "")
     done = condense("zzzz")
-    assert (done.status, "condense --help lists them" in done.message) == (ExitStatus.USAGE, True)
+    assert done.status == ExitStatus.USAGE
+    assert "'zzzz'" in done.message
+    assert "condense --help lists them" in done.message
 
 
 def _help_pages(flag: str = "--help") -> dict[str, str]:
@@ -171,21 +172,6 @@ def test_long_help_pages_have_their_options_in_groups() -> None:
         assert most <= 12, name
         if "\nOther options:\n" in page:
             assert _rows(page.partition("\nOther options:\n")[2]) in (["--help"], ["--help-all", "--help"]), name
-
-
-def test_every_help_page_has_examples() -> None:
-    pages = _help_pages()
-    assert [name for name, page in pages.items() if f"condense {name}" not in page.partition("Examples:")[2]] == []
-
-
-def test_help_of_a_command_in_a_group() -> None:
-    assert condense("help", "presets", "new") == condense("presets", "new", "--help")
-
-
-def test_the_bare_command_takes_three_lines_of_a_narrow_terminal() -> None:
-    done = condense()
-    assert (done.status, len(done.text.splitlines())) == (ExitStatus.USAGE, 3)
-    assert max(map(len, done.text.splitlines())) < 80
 
 
 _EXAMPLE = re.compile(r"^ +condense (.+?) \| jq (?:-r )?('[^']+'|\S+)$", re.MULTILINE)

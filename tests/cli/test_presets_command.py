@@ -197,13 +197,6 @@ def test_a_run_takes_the_new_configuration(tmp_path: Path) -> None:
     assert not report["warnings"]
 
 
-@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["new"]])
-def test_help_has_examples(command: list[str]) -> None:
-    done = condense_process("presets", *command, "--help")
-    assert done.status == ExitStatus.DONE
-    assert f"condense presets {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A repository with a preset of its own, and one that stands in front of the package's `speed`."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from condense_cli.config.own import KnownProfile, UserConfiguration
+from condense_cli.config.own import KnownProfile, UserConfiguration, parse_user_configuration
 from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, Profile
 from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
 from condense_cli.llm.client import Cause, Failure
 
 NOTHING = Permission()
 ALLOWED = Permission(allow_calls=True)
-KEYS = {"FIRST": "k1", "SECOND": "k2"}
+KEYS = {"FIRST": "k1", "SECOND": "k2", "ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b"}
 PROFILES = {
     "first": Profile(api="openai", model="m", base_url="http://a.test/v1", key_variable="FIRST"),
     "second": Profile(api="anthropic", model="m", key_variable="SECOND"),
@@ -26,7 +26,16 @@ def user(**settings: Any) -> UserConfiguration:
     return UserConfiguration(profiles=known, **settings)
 
 
-def named(choice: AccessChoice) -> str | None:
+def chosen(
+    dedicated: str | None = None,
+    main: str | None = None,
+    permission: Permission = ALLOWED,
+    user: str = "",
+) -> AccessChoice:
+    return choose(dedicated, main, parse_user_configuration(user, "f"), permission, KEYS)
+
+
+def name_of(choice: AccessChoice) -> str | None:
     return choice.access.name if choice.access else None
 
 
@@ -71,7 +80,7 @@ def test_the_profile_of_the_command_line_stands_for_every_other() -> None:
     ],
 )
 def test_the_closest_name_is_taken(dedicated: str | None, main: str | None, own: str, expected: str) -> None:
-    assert named(choose(dedicated, main, user(profile=own), ALLOWED, KEYS)) == expected
+    assert name_of(choose(dedicated, main, user(profile=own), ALLOWED, KEYS)) == expected
 
 
 # Where nobody names a profile, or the closest name is offline, no consent is asked for and no further name looked at.
@@ -110,17 +119,6 @@ def test_where_none_can_be_used_the_first_reason_is_the_reason() -> None:
 
 def test_a_name_is_tried_once() -> None:
     assert choose("second", "second", user(profile="second"), ALLOWED, {}).warnings == ()
-
-
-# The name stands for what is configured; one of that name that the user defined is as good as any other.
-def test_default_is_passed_over_unless_the_user_defined_it() -> None:
-    assert named(choose("default", "first", user(profile="second"), ALLOWED, KEYS)) == "first"
-    assert named(choose("default", "default", user(profile="second"), ALLOWED, KEYS)) == "second"
-    assert choose("default", None, user(), NOTHING, KEYS).is_offline
-    assert choose("first", "first", user(), Permission("default"), KEYS).is_offline
-    own = user()
-    own.profiles["default"] = KnownProfile(PROFILES["second"], "condense.yaml:3")
-    assert choose("default", "first", own, ALLOWED, KEYS).access == Access("default", PROFILES["second"], "k2")
 
 
 # What is only planned and priced needs no key; a profile that there is not cannot be priced.
@@ -183,3 +181,53 @@ def test_a_profile_of_another_server_without_a_variable_sends_no_key() -> None:
     assert isinstance(opened, Access)
     assert opened.key is None
     assert opened.profile is PROFILES["keyless"]
+
+
+# `default` is whatever a pass that names no profile would use.
+@pytest.mark.parametrize(
+    ("dedicated", "main", "user", "expected"),
+    [
+        ("default", None, "", OFFLINE),
+        ("default", "default", "profile: default", OFFLINE),
+        ("default", "gpt-4o-mini", "profile: claude-opus-5", "gpt-4o-mini"),
+        ("default", None, "profile: claude-opus-5", "claude-opus-5"),
+        (None, "default", "profile: claude-opus-5", "claude-opus-5"),
+        ("gpt-4o-mini", "default", "", "gpt-4o-mini"),
+        ("default", None, "profile: default\nprofiles: {default: {api: openai, model: mine}}", "default"),
+        ("default", "gpt-4o-mini", "profiles: {default: {api: openai, model: mine}}", "default"),
+    ],
+)
+def test_default_stands_for_the_configured_profile(dedicated: str, main: str, user: str, expected: str) -> None:
+    choice = chosen(dedicated, main, user=user)
+    assert name_of(choice) == expected
+    assert choice.is_offline == (expected == OFFLINE)
+    assert (choice.failure, choice.warnings) == (None, ())
+
+
+def test_default_on_the_command_line_is_the_users_main_profile() -> None:
+    named = Permission("default")
+    assert chosen("gpt-4o-mini", "gpt-4o-mini", named).is_offline
+    choice = chosen("gpt-4o-mini", None, named, "profile: claude-opus-5")
+    assert choice.access == Access("default", BUILT_IN["claude-opus-5"], "a")
+    assert not choice.is_offline
+    own = chosen(None, None, named, "profiles: {default: {api: openai, model: mine}}")
+    assert own.access == Access("default", Profile(api="openai", model="mine"), "b")
+
+
+def test_offline_on_the_command_line_stands_for_every_other() -> None:
+    assert chosen("gpt-4o-mini", None, Permission(OFFLINE)).is_offline
+
+
+def test_default_needs_consent_as_what_it_stands_for_does() -> None:
+    assert chosen("default", "gpt-4o-mini", Permission()).failure is not None
+    assert chosen("default", None, Permission()).failure is None
+
+
+def test_claude_haiku_needs_no_version() -> None:
+    assert BUILT_IN["claude-haiku"] == BUILT_IN["claude-haiku-5-5"]
+    assert name_of(chosen("claude-haiku")) == "claude-haiku"
+
+
+def test_a_plan_uses_the_profile_that_a_run_would_fall_back_to() -> None:
+    choice = choose("second", "first", user(), ALLOWED, {"FIRST": "k1"}, is_planned=True)
+    assert name_of(choice) == "first"

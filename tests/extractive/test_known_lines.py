@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections import Counter as Counts
 from unittest.mock import Mock
 
@@ -9,17 +11,20 @@ import pytest
 from build import anthropic, assistant, call, result, user
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz import fuzz
+from real import SAMPLES
 
 from condense_cli import api
-from condense_cli.extractive import answers, reading, versions
+from condense_cli.core.shared import sharing
+from condense_cli.core.tokens import Counter
+from condense_cli.extractive import answers, parts, reading, versions
 from condense_cli.extractive.answers import own_units
-from condense_cli.extractive.parts import restated_units
+from condense_cli.extractive.parts import likeness, restated_units
 from condense_cli.extractive.reading import known_to
+from condense_cli.extractive.remembered import priced_of, remember
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
-from condense_cli.tokens.counting import Counter
-from condense_cli.tokens.shared import sharing
 
 WORDS = ("error", "Error:", "E  ", "e  x", "FAILED", "not found", "def f", "class Fail", "plain", "erſt", "aſsert", "")
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -122,3 +127,84 @@ def test_each_part_of_a_line_s_features_has_its_weights() -> None:
     assert len(versions.FEATURES) == versions.OF_TEXT + versions.OF_SHAPE + versions.OF_SURROUNDINGS
     assert versions.FEATURES[versions.OF_TEXT] == "length"
     assert versions.FEATURES[versions.OF_TEXT + versions.OF_SHAPE] == "likeliest fact"
+
+
+SESSION = next(path for path in SAMPLES if path.name == "bugfix-session.jsonl")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [(0.4, None, 0.4)])
+def test_it_comes_out_the_same(order: tuple[float | None, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = api.load(SESSION)
+    before = Counter.of(transcript).transcript(transcript)
+    remembering = Counter.of(transcript)
+    remember(remembering)
+    read: list[Survey] = []
+    survey = Survey._tell
+
+    def reading(self: Survey) -> None:
+        read.append(self)
+        survey(self)
+
+    monkeypatch.setattr(Survey, "_tell", reading)
+    numbers = []
+    for share in order:
+        target = None if share is None else int(share * before)
+        anew = api.condense(transcript, target_tokens=target, counter=Counter.of(transcript))
+        read.clear()
+        again = api.condense(transcript, target_tokens=target, counter=remembering)
+        numbers.append(len(read))
+        assert api.dump(again) == api.dump(anew)
+        assert again.changes == anew.changes
+    assert numbers[-1] < numbers[0]
+
+
+def test_nothing_is_remembered_unless_it_is_wanted_or_where_it_is_another_conversation() -> None:
+    transcript = api.load(SESSION)
+    messages, count = transcript.messages[:40], Counter.of(transcript)
+    assert priced_of(messages, count) is not priced_of(messages, count)
+    remember(count)
+    first = priced_of(messages, count)
+    assert priced_of(list(messages), count) is first
+    assert priced_of(messages[:30], count) is not first
+    assert priced_of([*messages[1:], messages[0]], count) is not first
+    assert priced_of(messages, count) is first
+
+
+SAID = (
+    "Let me run the tests of the parser again.",
+    "The parser drops the last line of a file that has no line break at its end.",
+    "Let me run the tests of the parser once again.",
+    "Let me run the tests of the parser again.",
+)
+
+
+def test_two_lines_are_as_alike_as_rapidfuzz_says() -> None:
+    numbers = random.Random(7)
+    decided = {True: 0, False: 0}
+    for _ in range(4_000):
+        letters = "abcdefghijklmnopqrstuvwxyz éß☃"[: numbers.choice((2, 5, 30))]
+        line = "".join(numbers.choices(letters, k=numbers.randint(1, 50)))
+        other = list(line)
+        for _ in range(numbers.randint(0, 12)):
+            place = numbers.randint(0, len(other))
+            other[place : place + numbers.randint(0, 1)] = numbers.choices(letters, k=numbers.randint(0, 1))
+        changed = "".join(other) or "-"
+        is_alike = fuzz.ratio(line, changed, score_cutoff=parts._ALIKE) > 0
+        assert (likeness(line, changed) >= parts._ALIKE) is is_alike
+        decided[is_alike] += 1
+    assert min(decided.values()) > 500
+
+
+@pytest.mark.parametrize("most", [0, 10**6])
+def test_both_ways_find_what_is_said_again(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(parts, "_MANY", most)
+    parts._comparing.cache_clear()
+    messages = [
+        message
+        for text in SAID
+        for message in ({"role": "user", "content": "Go on."}, {"role": "assistant", "content": text})
+    ]
+    survey = Survey(api.loads(json.dumps(messages)).messages, Counter())
+    assert restated_units(survey.parts, survey.units) == {(1, 0, ()): [0], (5, 0, ()): [0]}
+    parts._comparing.cache_clear()

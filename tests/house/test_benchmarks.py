@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,8 +20,11 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Prelude
 from condense_cli.config.preset_folders import preset_names
+from condense_cli.core.tokens import Counter
+from condense_cli.extractive import likelihood
+from condense_cli.extractive.likelihood import MODEL, Model
+from condense_cli.extractive.survey import Survey
 from condense_cli.lossless.references import parse_reference
-from condense_cli.tokens.counting import Counter
 
 GUIDE = (PROJECT / "docs" / "offline.md").read_text().partition("\n## Which lines stay")[0]
 MEASURED = (PROJECT / "benchmarks" / "measured.md").read_text()
@@ -355,3 +360,122 @@ def test_the_memory_of_a_command_is_its_own() -> None:
     assert 1_000_000 < bare.peak < len(held) / 2
     with pytest.raises(subprocess.CalledProcessError):
         processes["cost"]([sys.executable, "-c", "raise SystemExit(3)"], dict(os.environ))
+
+
+@pytest.fixture
+def left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    module = importlib.import_module("left_out")
+    monkeypatch.setattr(module, "FILE", tmp_path / "folds.json")
+    return module
+
+
+def _model(weight: float) -> Model:
+    return Model((weight,) * len(MODEL.facts), (weight,) * len(MODEL.lines))
+
+
+def test_a_session_gets_the_weights_of_the_fold_that_leaves_its_project_out(left_out: ModuleType) -> None:
+    folds = [left_out.Fold.of(["app", "entire"], _model(1.0)), left_out.Fold.of(["other"], _model(2.0))]
+    left_out.write(folds)
+    used = {}
+    for name in ("x--app__1.jsonl", "entirecli-go.jsonl", "other-1.jsonl", "unknown.jsonl"):
+        with left_out.without(Path(name)):
+            used[name] = likelihood.MODEL
+    assert used == {
+        "x--app__1.jsonl": _model(1.0),
+        "entirecli-go.jsonl": _model(1.0),
+        "other-1.jsonl": _model(2.0),
+        "unknown.jsonl": MODEL,
+    }
+    assert likelihood.MODEL is MODEL
+
+
+# Where the survey kept weights of its own, all figures of projects left out would be too good.
+def test_a_survey_works_with_them(left_out: ModuleType) -> None:
+    messages = api.load(SESSION).messages
+    with left_out.using(_model(-1.0)):
+        assert max(Survey(messages, Counter()).weights) < 0.1
+    assert max(Survey(messages, Counter()).weights) > 0.1
+
+
+def test_the_usual_weights_come_back_after_an_error(left_out: ModuleType) -> None:
+    with pytest.raises(KeyError), left_out.using(_model(1.0)):
+        raise KeyError
+    assert likelihood.MODEL is MODEL
+
+
+# A feature that came or went has to be fitted in every fold.
+def test_the_folds_have_the_features_of_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    module = importlib.import_module("left_out")
+    folds = module.folds()
+    assert len(folds) == 4
+    assert len({project for fold in folds for project in fold.projects}) == sum(len(fold.projects) for fold in folds)
+    for fold in folds:
+        assert [*fold.facts] == [*module.OF_FACTS]
+        assert [*fold.lines] == [*module.OF_LINES]
+        assert fold.model != MODEL
+
+
+README = (PROJECT / "README.md").read_text()
+PAGES = {path.name: path.read_text() for path in (PROJECT / "README.md", *(PROJECT / "docs").glob("*.md"))}
+MARKS = re.compile(r"<!-- [^>]*written by benchmarks/(\S+?)\.py --write -->\n\n(.*?)\n\n<!-- end of", re.DOTALL)
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    return runpy.run_path(str(PROJECT / "benchmarks" / "figures.py"))
+
+
+def tables() -> list[tuple[str, str]]:
+    """What scripts wrote, with their names."""
+    return [found for page in PAGES.values() for found in MARKS.findall(page)]
+
+
+def test_the_readme_repeats_what_is_measured(figures: dict[str, Any]) -> None:
+    assert figures["copied"](README, PAGES["quality.md"]) == README
+
+
+def test_a_copy_that_differs_is_noticed(figures: dict[str, Any]) -> None:
+    for row in (*figures["TOOLS"], *figures["SIZES"]):
+        (line,) = re.findall(rf"(?m)^\| {re.escape(row)} \| .* \|$", README)
+        name, cells = line[: len(row) + 4], line[len(row) + 4 :]
+        other = README.replace(line, name + re.sub(r"\d+%", "1%", cells))
+        assert other != README
+        assert figures["copied"](other, PAGES["quality.md"]) == README
+
+
+def test_every_table_has_a_script_that_writes_it(figures: dict[str, Any]) -> None:
+    scripts = {Path(command[0]).with_suffix("").as_posix(): name for name, command in figures["SCRIPTS"].items()}
+    found = tables()
+    assert len(found) > 4
+    for script, text in found:
+        assert script in scripts
+        assert "| ---" in text
+    assert {name.partition(",")[0] for name in figures["kept"]()} <= {*figures["SCRIPTS"]}
+
+
+# The README has some rows and columns of the table of docs/costs.md, as they are there.
+def test_the_bill_is_told_once(figures: dict[str, Any]) -> None:
+    pages = [PAGES[name] for name in ("README.md", "costs.md")]
+    short, long = (rows_of(text) for page in pages for script, text in MARKS.findall(page) if script == "bill")
+    assert len(short) > 3
+    for name, cells in short.items():
+        assert cells.items() <= long[name].items()
+    assert figures["kept"]()["bill"]["sources"]
+
+
+def rows_of(text: str) -> dict[str, dict[str, str]]:
+    """The cells of a table by row and column."""
+    columns, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.split("\n") if "|" in line)
+    return {name: dict(zip(columns[1:], cells, strict=True)) for name, *cells in rows}
+
+
+@pytest.mark.real
+def test_sources_are_what_was_measured(figures: dict[str, Any]) -> None:
+    found = {path.name: path for folder in (figures["TRANSCRIPTS"], figures["MORE"]) for path in folder.rglob("*")}
+    for name, kept in json.loads(figures["FILE"].read_text()).items():
+        for source, digest in kept["sources"].items():
+            if source in found:
+                assert figures["digest"](found[source]) == digest, (name, source)

@@ -6,8 +6,10 @@ import contextlib
 import errno
 import io
 import os
+import shlex
 import stat
 import sys
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +22,7 @@ from rowsets import LONG, rows
 from condense_cli.errors import ExitStatus, OutputError, UnreadableError, UsageError
 from condense_cli.llm.cache import Cache, Stored
 from condense_cli.rows.many_files import NAME
-from condense_cli.storage import backups, files
+from condense_cli.storage import backups, extras, files
 from condense_cli.storage.files import (
     Stamp,
     check_no_links,
@@ -445,3 +447,38 @@ def test_a_cache_that_is_a_link_is_not_used(elsewhere: Path, tmp_path: Path) -> 
     assert cache.get(KEY) is None
     assert any("is a link" in note for note in cache.notes)
     assert (elsewhere.read_bytes(), elsewhere.stat().st_mode & 0o777) == (b"", 0o644)
+
+
+EXTRAS = ("images", "mcp", "parquet", "png", "proxy", "ray", "redact", "ui")
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_it_names_the_packages_of_the_extra(extra: str) -> None:
+    command = shlex.split(extras.how_to_install(extra))
+    assert command[0] == sys.executable
+    assert command[1:4] == ["-m", "pip", "install"]
+    assert len(command) == (7 if extra == "proxy" else 5)
+    assert all(">=" in package and "extra" not in package for package in command[4:])
+
+
+@pytest.mark.parametrize("prefix", ["/home/me/.local/share/pipx/venvs/condense-cli", "/home/me/.local/pipx/venvs/c"])
+def test_pipx_is_asked_where_it_made_the_environment(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert extras.how_to_install("ui").startswith("pipx inject condense-cli 'textual>=")
+
+
+def test_uv_is_asked_where_there_is_no_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert extras.how_to_install("ui").startswith(f"uv pip install --python {sys.executable} 'textual>=")
+
+
+def test_what_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", unknown)
+    assert extras.how_to_install("ui").endswith("'condense-cli[ui]'")
+
+
+def test_one_exit_status_tells_of_a_missing_extra() -> None:
+    assert {extras.missing("It needs that", extra).status for extra in EXTRAS} == {ExitStatus.USAGE}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -283,3 +284,39 @@ def test_the_cursor_stays_on_its_message(file: Path) -> None:
         assert messages[place.position].number == len(view.result.before.messages) - 2
 
     run(app_of(opened(file), "balanced"), steps)
+
+
+SCREENS = Path(__file__).parent / "screens"
+SMALL, LARGE = (80, 24), (120, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "size", "keys"),
+    [
+        ("session-80", SMALL, ["down", "down", "space", "enter"]),
+        ("session-120", LARGE, ["end", "x"]),
+        ("editor-80", SMALL, ["e", "down", "down", "tab", "down"]),
+        ("editor-120", LARGE, ["e", "down", "space", "a"]),
+        ("tiny", (20, 5), ["down"]),
+    ],
+)
+def test_screens_look_as_they_did(
+    file: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: tuple[int, int], keys: list[str]
+) -> None:
+    shown: list[str] = []
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await press(pilot, key)
+        # The last line is Textual's own.
+        shown.extend(screen_text(pilot).split("\n")[:-1])
+
+    monkeypatch.chdir(file.parent)
+    run(app_of(opened(Path(file.name))), steps, size)
+    text = "\n".join([*shown, ""])
+    path = SCREENS / f"{name}.txt"
+    if os.environ.get("WRITE_SCREENS"):
+        path.write_text(text)
+    assert text == path.read_text()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import build
 import pytest
 import real
 from helpers import (
@@ -27,6 +31,8 @@ from helpers import (
 from json_shapes import SHAPE, check_shape
 
 import condense_cli
+from condense_cli import api
+from condense_cli.cli.running import progress
 from condense_cli.errors import ExitStatus
 from condense_cli.report.costs import dollars
 
@@ -377,3 +383,88 @@ def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
     assert (foreign["model"], foreign["tokens"]["exact"]) == ("claude-sonnet-4-5", False)
     assert condense("run", file, "--json").json["model"] is None
     assert ", estimated" not in condense("run", file, "-m", "gpt-4o").stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--only-tools", "Raed"], ["--only-tools Raed matches no tool of this transcript; did you mean 'Read'?"]),
+        (
+            ["--only-tools", "Read", "--only-tools", "raed"],
+            ["--only-tools raed matches no tool of this transcript; did"],
+        ),
+        (["--except-tools", "Kwrt"], ["--except-tools Kwrt matches no tool of this transcript."]),
+        (["--range", "90:100"], ["--range 90:100 matches no message; the last one is 17."]),
+        (["--range", ":-20"], ["--range 0:-20 matches no message; the last one is 17."]),
+        (["--only-tools", "re*", "--except-tools", "mcp__*", "--range", "17:"], []),
+        (["--only-tools", "Raed", "--if-needed", "--context-window", "1000000"], []),
+    ],
+)
+def test_a_flag_that_matches_nothing_is_warned_of(file: Path, flags: list[str], said: list[str]) -> None:
+    warnings = condense("run", file, "-p", "speed", "--json", *flags).json["warnings"]
+    found = [warning for warning in warnings if "matches no" in warning]
+    assert len(found) == len(said)
+    assert all(warning.startswith(start) for warning, start in zip(found, said, strict=True))
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Standard error of a terminal, and nobody who has patience."""
+    screen = Screen()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    return screen
+
+
+def wait_for_timers() -> None:
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join()
+
+
+def test_who_waits_is_told_the_bytes_and_then_the_passes(
+    file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", shown)  # Not in the fixture: pytest puts its own there afterwards.
+    with progress.progress_of(str(file), is_wanted=True):
+        wait_for_timers()
+    assert f"Reading {file.stat().st_size:,} bytes" in shown.getvalue()
+    with progress.progress_of(str(file), is_wanted=True) as tell:
+        tell("Cut old results")
+        wait_for_timers()
+        tell("Cut older results")
+    assert "Cut older results" in shown.getvalue()
+
+
+def test_who_does_not_wait_is_told_nothing(file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE", 3_600)
+    with progress.progress_of(str(file), is_wanted=True) as tell:
+        tell("Cut old results")
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with progress.progress_of(str(file), is_wanted=False) as tell:
+        tell("Cut old results")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress.progress_of("no-such-file", is_wanted=True) as tell:
+        wait_for_timers()
+        tell("Cut old results")
+    assert shown.getvalue() == ""
+
+
+# References are written where they stand: behind passes that do not depend on them.
+def test_a_run_tells_each_pass_by_its_name() -> None:
+    names: list[str] = []
+    passes = (build.one_pass(name="Cut old results"), build.one_pass(id="again"))
+    configuration = build.configuration(*passes, lossless_prelude={"enabled": True})
+    api.condense(build.anthropic(*build.conversation()), configuration, on_pass=names.append)
+    assert names[:3] == ["Cut old results", "again", "Lossless prelude"]
+
+
+def test_a_short_run_says_nothing_of_itself(file: Path) -> None:
+    assert "Reading" not in condense_on_terminal("run", file, "-q").plain
+    assert "Reading" not in condense("run", file).stderr
