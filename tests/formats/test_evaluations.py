@@ -22,9 +22,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import lists, parse
-from condense_cli.ledger.collect import collect
 from condense_cli.rules.validity import validate
-from condense_cli.toolcalls.tools import path_argument
 
 
 def written(format: str) -> dict[str, Any]:
@@ -33,42 +31,6 @@ def written(format: str) -> dict[str, Any]:
 
 def loaded(value: Any) -> Transcript:
     return parse(json.dumps(value, indent=1).encode())
-
-
-@pytest.mark.parametrize("format", ["inspect", "tau2", "mini-swe-agent"])
-def test_messages(format: str) -> None:
-    transcript = loaded(written(format))
-    assert transcript.format == format
-    assert shape(transcript) == EXPECTED
-    assert validate(transcript) == []
-    (read, *_) = [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
-    assert (read.tool, path_argument(read)) == ("read_file", "/src/a.py")
-
-
-# The ledger knows the files and commands of every agent.
-@pytest.mark.parametrize("format", [*list(agent_logs.WRITABLE)[1:], *agent_logs.READ_ONLY])
-def test_what_was_done_is_known(format: str) -> None:
-    done = collect(parse((agent_logs.WRITABLE | agent_logs.READ_ONLY)[format](WORK)).messages)
-    assert [entry.path for entry in done.changed] == ["/src/a.py"]
-    assert any("pytest -q" in str(command) for command in done.commands)
-
-
-# What is left out of the messages is left out of what repeats them, and nothing else changes its shape.
-@pytest.mark.parametrize("format", ["inspect", "tau2", "mini-swe-agent"])
-def test_copies_go(format: str) -> None:
-    old = written(format)
-    data = json.dumps(old).encode()
-    (new,) = cut(data, tool_results=SUPPRESS, tool_parameters=SUPPRESS)
-    for number in (1, 2, 3):
-        assert holds(old, listing(number)[:300])
-        assert not holds(new, listing(number)[:300])
-    assert keys_of(new) == keys_of(old)
-
-
-def keys_of(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: keys_of(inner) for key, inner in value.items()}
-    return [keys_of(inner) for inner in value] if isinstance(value, list) else type(value)
 
 
 # --- Inspect ---------------------------------------------------------------------------------------------------------

@@ -41,19 +41,6 @@ def test_formats_are_written_or_only_read() -> None:
     assert only_read == set(real.READ_ONLY) | (real.WITHOUT_FILES & only_read)
 
 
-@pytest.mark.parametrize("format", list(agent_logs.READ_ONLY))
-def test_messages(format: str) -> None:
-    transcript = parse(agent_logs.READ_ONLY[format](WORK))
-    called = ("assistant", ["text", "tool_call"])
-    if format == "claude-stream-json":
-        expected = [*[called, ("user", ["tool_result"])] * 3, ("assistant", ["text"])]
-    else:
-        begin = [("system", ["text"]), ("user", ["text"])]
-        expected = [*begin, *[called, ("tool", ["tool_result"])] * 3, ("assistant", ["text"])]
-    assert shape(transcript) == expected
-    assert validate(transcript) == []
-
-
 # What a subagent said is no part of the conversation, and neither are deltas of what comes whole as well.
 def test_streams_with_subagents_and_deltas() -> None:
     lines = agent_logs.READ_ONLY["claude-stream-json"](WORK).splitlines(keepends=True)

@@ -51,7 +51,8 @@ def cut(data: bytes, **types: Any) -> list[dict[str, Any]]:
     pass_["individual_config"] = {"defaults": types}
     result = api.condense(parse(data), configuration(pass_, keep_first=0))
     assert result.changes
-    return [json.loads(line) for line in api.dump(result).splitlines()]
+    data = api.dump(result)
+    return [json.loads(value) for value in (data.splitlines() if b"}\n{" in data else [data])]
 
 
 def holds(value: Any, text: str) -> bool:
