@@ -74,7 +74,6 @@ NO_TRANSCRIPT: dict[str, tuple[bytes, str]] = {
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NO_TRANSCRIPT)
 def test_what_is_no_transcript_is_refused(name: str, tmp_path: Path) -> None:
-    """Exit status 3, one message that names the file and says what is wrong, no output, everything as it was."""
     data, says = NO_TRANSCRIPT[name]
     (tmp_path / "input.jsonl").write_bytes(data)
     with unharmed(tmp_path):
@@ -158,7 +157,6 @@ def test_what_is_no_transcript_is_refused_in_a_real_pipe() -> None:
 
 @pytest.mark.parametrize("side", [0, 1], ids=["first", "second"])
 def test_diff_refuses_what_is_no_transcript(side: int, file: Path, tmp_path: Path) -> None:
-    """Either side of a diff is checked like the input of a run."""
     (tmp_path / "prose.txt").write_text("Dear diary\n")
     names = [file.name, file.name]
     names[side] = "prose.txt"
@@ -168,7 +166,6 @@ def test_diff_refuses_what_is_no_transcript(side: int, file: Path, tmp_path: Pat
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """Exit status 3; the message names the file."""
     with unharmed(tmp_path):
         done = condense("run", "nowhere.jsonl", "-o", "out.jsonl", cwd=tmp_path)
     assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
@@ -176,7 +173,6 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    """Where one transcript is wanted; the message says that it is a folder, and `run` where a whole one may go."""
     (tmp_path / "sessions").mkdir()
     with unharmed(tmp_path):
         done = condense("inspect", "sessions", cwd=tmp_path)
@@ -189,7 +185,6 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_path_under_a_file_is_refused(file: Path, tmp_path: Path) -> None:
-    """What the system says about such a path is passed on with the path."""
     done = condense("run", file / "inner.jsonl")
     assert done.status == ExitStatus.INPUT
     assert "inner.jsonl" in done.message
@@ -197,7 +192,6 @@ def test_a_path_under_a_file_is_refused(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_read_permission_is_refused(file: Path, tmp_path: Path) -> None:
-    """Exit status 3; the message says why it cannot be read."""
     file.chmod(0)
     done = condense("run", file)
     assert done.status == ExitStatus.INPUT
@@ -252,7 +246,6 @@ BROKEN_LINES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("name", BROKEN_LINES)
 def test_a_broken_line_stops_the_run_unless_lenient_keeps_it(name: str, tmp_path: Path) -> None:
-    """Without --lenient the line is named and the option offered; with it the line stays, byte for byte."""
     path = tmp_path / "input.jsonl"
     path.write_bytes(BROKEN_LINES[name])
     with unharmed(tmp_path):

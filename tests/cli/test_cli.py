@@ -27,7 +27,6 @@ HELP_PAGES: tuple[tuple[str, ...], ...] = (
 
 
 def test_the_version_is_the_packages() -> None:
-    """`--version` prints name and version, and nothing else."""
     for flag in ("--version", "-V"):
         assert condense(flag) == Outcome(0, f"condense {condense_cli.__version__}\n".encode(), "")
 
@@ -48,7 +47,6 @@ def test_the_version_says_whether_it_is_compiled(
 @pytest.mark.parametrize("command", HELP_PAGES, ids=lambda command: "-".join(command) or "condense")
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: str) -> None:
-    """Help is exit status 0 on standard output, shows examples, and is no wider than 80 columns."""
     done = condense(*command, flag, env={"COLUMNS": "80"})
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
     assert "Examples:" in done.text
@@ -62,7 +60,6 @@ def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: s
     ids=lambda group: group[0] if group else "condense",
 )
 def test_no_summary_of_a_command_is_cut_off(group: tuple[str, ...]) -> None:
-    """In the list of commands, on a terminal of 80 columns."""
     page = condense(*group, *(["--help"] if group else ["--help-all"]), env={"COLUMNS": "80"}).text.split("Examples:")[
         0
     ]
@@ -73,21 +70,18 @@ def test_no_summary_of_a_command_is_cut_off(group: tuple[str, ...]) -> None:
 
 
 def test_the_help_documents_every_exit_status() -> None:
-    """The statuses that this version can end with are in the first help page."""
     text = condense("--help").text.split("Exit status:")[1]
     for status in ExitStatus:
         assert re.search(rf"\b{status.value}\b", text), status
 
 
 def test_the_help_of_run_documents_every_option() -> None:
-    """Each option has its own line with a sentence."""
     text = condense("run", "--help-all").text
     for option in re.findall(r"(--[a-z-]+)", text.split("Common options:")[1]):
         assert re.search(rf"{option}\b.* [A-Z]", text), option
 
 
 def test_nothing_to_do_shows_how_to_begin() -> None:
-    """The bare command shows three lines, and is a usage error."""
     done = condense()
     assert done.status == ExitStatus.USAGE
     assert len(done.text.splitlines()) == 3
@@ -99,13 +93,11 @@ def test_nothing_to_do_shows_how_to_begin() -> None:
 
 
 def test_the_default_preset_is_the_documented_one(file: Path) -> None:
-    """`--help` says that the default is balanced."""
     assert condense("run", file, "--json").json["configuration"] == "balanced"
     assert condense("run", file).stdout == condense("run", file, "--preset", "balanced").stdout
 
 
 def test_a_configuration_file_can_be_named_in_two_ways(file: Path, tmp_path: Path) -> None:
-    """`--config FILE` and `--preset PATH` run the same configuration."""
     config = tmp_path / "mine.yaml"
     config.write_text(
         "passes:\n  - id: a\n    selection: {type: preserve_recent, keep_recent_count: 5}\n"
@@ -137,7 +129,6 @@ BAD_CONFIGURATIONS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("option", ["--config", "--preset"])
 @pytest.mark.parametrize("name", BAD_CONFIGURATIONS)
 def test_a_wrong_configuration_is_a_usage_error(name: str, option: str, file: Path, tmp_path: Path) -> None:
-    """Exit status 2, one message with file, line and column; nothing is run or written."""
     text, says = BAD_CONFIGURATIONS[name]
     (tmp_path / "mine.yaml").write_text(text)
     with unharmed(tmp_path):
@@ -147,7 +138,6 @@ def test_a_wrong_configuration_is_a_usage_error(name: str, option: str, file: Pa
 
 
 def test_an_unknown_preset_is_a_usage_error(file: Path, tmp_path: Path) -> None:
-    """Exit status 2; the message names the nearest preset, for run and for diff."""
     with unharmed(tmp_path):
         for arguments in (("run", file, "-o", tmp_path / "out.jsonl"), ("diff", file)):
             done = condense(*arguments, "--preset", "spede")
@@ -157,7 +147,6 @@ def test_an_unknown_preset_is_a_usage_error(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_configuration_is_a_usage_error(file: Path, tmp_path: Path) -> None:
-    """Exit status 2; the message names the file."""
     done = condense("run", file, "--config", tmp_path / "nowhere.yaml")
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
     assert "nowhere.yaml" in done.message
@@ -181,7 +170,6 @@ def test_a_missing_configuration_is_a_usage_error(file: Path, tmp_path: Path) ->
     ids=" ".join,
 )
 def test_an_impossible_command_line_is_refused(arguments: tuple[str, ...], file: Path, tmp_path: Path) -> None:
-    """Exit status 2, one message that names what is wrong, and nothing written."""
     before = snapshot(tmp_path)
     done = condense("run", file, *arguments, cwd=tmp_path)
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")

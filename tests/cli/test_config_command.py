@@ -57,7 +57,6 @@ def test_every_wrong_file_is_named_with_line_and_column(mine: Path, tmp_path: Pa
 
 
 def test_what_was_found_as_json(mine: Path, tmp_path: Path) -> None:
-    """All of it in one value, the same as is said, with the same exit status."""
     wrong, odd = tmp_path / "wrong.yaml", tmp_path / "odd.yaml"
     wrong.write_text("passes:\n  - id: a\n    selecton: {type: custom}\n")
     odd.write_text(MINE.replace("tool_results: {op", "message_text: {op"))

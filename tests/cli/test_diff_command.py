@@ -22,7 +22,6 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
-    """One section per changed block, with the lines that are gone and the marker in their place."""
     done = condense("diff", file, small)
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
     assert [int(number) for number in re.findall(r"^message (\d+) +cut", done.text, re.MULTILINE)] == [
@@ -51,7 +50,6 @@ def test_diff_with_a_preset_is_diff_with_its_result(file: Path, small: Path) -> 
 
 
 def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
-    """`--stat` gives the sizes and counts alone."""
     done = condense("diff", file, small, "--stat", env={"COLUMNS": "200"})
     assert re.fullmatch(
         r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d% saved, estimated\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
@@ -69,7 +67,6 @@ def test_diff_says_whether_its_counts_are_exact(tmp_path: Path, model: str, is_e
 
 
 def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
-    """Exactly the documented keys; with --stat the lines are left out."""
     full = condense("diff", file, small, "--json").json
     check_shape(full, DIFF_SHAPE)
     assert full["version"] == 2
@@ -84,7 +81,6 @@ def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
 
 
 def test_diff_finds_nothing_between_equal_transcripts(file: Path, tmp_path: Path) -> None:
-    """Equal content is no difference, even where the files are written differently."""
     (tmp_path / "array.json").write_text(json.dumps(session(), indent=2))
     for other in (file, tmp_path / "array.json"):
         done = condense("diff", file, other)
@@ -98,14 +94,12 @@ def test_no_difference_in_a_single_message(tmp_path: Path) -> None:
 
 
 def test_diff_shows_added_and_removed_messages(file: Path, tmp_path: Path) -> None:
-    """A message that only one of the two holds is shown as such, in both directions."""
     (tmp_path / "more.jsonl").write_bytes(DATA + as_lines([{"role": "user", "content": "One more thing."}]))
     assert re.search(r"^message 18 +added", condense("diff", file, tmp_path / "more.jsonl").text, re.MULTILINE)
     assert re.search(r"^message 18 +removed", condense("diff", tmp_path / "more.jsonl", file).text, re.MULTILINE)
 
 
 def test_diff_reads_one_of_the_two_from_standard_input(file: Path, small: Path) -> None:
-    """`-` is either of them, not both."""
     expected = condense("diff", file, small).text
     assert condense("diff", file, "-", stdin=SMALLER).text == expected
     assert condense("diff", "-", small, stdin=DATA).text == expected
@@ -113,7 +107,6 @@ def test_diff_reads_one_of_the_two_from_standard_input(file: Path, small: Path) 
 
 
 def test_diff_needs_exactly_two_things_to_compare(file: Path, small: Path) -> None:
-    """One transcript alone, or two and a preset, is a usage error that says what to do."""
     for arguments in ((file,), (file, small, "--preset", "speed")):
         done = condense("diff", *arguments)
         assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
@@ -128,7 +121,6 @@ def test_diff_shows_few_lines_unless_all_are_asked_for(file: Path) -> None:
 
 
 def test_diff_changes_nothing(file: Path, small: Path, tmp_path: Path) -> None:
-    """No file is written or touched."""
     before = snapshot(tmp_path)
     condense("diff", file, small, cwd=tmp_path)
     condense("diff", file, "--preset", "speed", "--json", cwd=tmp_path)

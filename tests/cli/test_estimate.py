@@ -139,7 +139,6 @@ def test_no_sentence_is_wider_than_the_terminal(
 
 
 def test_footnotes_take_a_line_each(file: Path) -> None:
-    """Of 80 columns, with all that there is to say of a known model."""
     footnotes = condense(
         "estimate", file, "speed", "-m", "claude-sonnet-4-5-20250929", "--overhead-tokens", "20000"
     ).text
@@ -293,7 +292,6 @@ def test_presets_that_do_the_same_are_named_together(file: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_target_holds_for_every_preset(file: Path) -> None:
-    """The tokens are those that the run would give, and the presets that miss it are named."""
     options = estimate(file, "--target-percent", "20")["presets"]
     target = estimate(file, "--target-percent", "20")["target"]
     for option in options:

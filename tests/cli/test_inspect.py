@@ -103,7 +103,6 @@ def test_parts_of_any_transcript_add_up_to_what_is_in_use(data: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_what_is_in_use_is_explained_on_a_terminal(columns: int) -> None:
-    """Row by row, with a sum."""
     found = condense("inspect", real.SESSION, "--json").json
     lines = condense_on_terminal("inspect", real.SESSION, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
@@ -152,7 +151,6 @@ def test_texts_are_told_apart_by_who_wrote_them() -> None:
 
 
 def test_a_result_belongs_to_tool_and_file_of_its_call() -> None:
-    """Also where the result itself names neither, and with what the call cost."""
     count = Counter()
     arguments = {"file_path": "b.py", "content": "x = 1"}
     found = inspected(
@@ -199,7 +197,6 @@ def test_of_calls_that_share_an_id_each_has_its_own_file() -> None:
 
 
 def test_the_largest_come_first_and_are_named() -> None:
-    """Messages and blocks by size, no more than asked for, with positions that lead back to them."""
     transcript = anthropic(
         user("a word"), *read_turn("1", "a.py", "some words here"), *read_turn("2", "b.py"), assistant("the last word")
     )
@@ -214,7 +211,6 @@ def test_the_largest_come_first_and_are_named() -> None:
 
 
 def test_a_transcript_without_messages_is_no_problem(tmp_path: Path) -> None:
-    """Nothing fills it, and that is said."""
     path = tmp_path / "empty.jsonl"
     path.write_text('{"type": "summary", "summary": "s", "leafUuid": "u"}\n')
     done = condense("inspect", path)
@@ -254,7 +250,6 @@ def test_bytes_of_a_session_are_told_apart() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_bytes_add_up_to_the_file(path: Path) -> None:
-    """Every byte is for something."""
     sizes = dict(inspected(real.transcript(path)).bytes)
     assert sizes.pop("total") == path.stat().st_size
     assert all(size >= 0 for size in sizes.values())
@@ -285,7 +280,6 @@ def odd_file(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) -> None:
-    """No line is wider than the terminal, none is broken, and nothing in the transcript steers it."""
     done = condense_on_terminal("inspect", odd_file, "--all", columns=columns)
     assert done.status == ExitStatus.DONE
     lines = done.plain.split("\n")
@@ -303,7 +297,6 @@ def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) ->
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_json_and_text_say_the_same(path: Path) -> None:
-    """Every content type with its tokens; the text without trailing spaces in its tables."""
     found = condense("inspect", path, "--json").json
     shown = condense("inspect", path).text
     assert found["version"] == 2
@@ -314,7 +307,6 @@ def test_json_and_text_say_the_same(path: Path) -> None:
 
 
 def test_top_limits_every_list() -> None:
-    """But not the content types."""
     found = condense("inspect", real.SESSION, "--json", "--top", "2").json
     lists = [found[key] for key in ("tools", "files", "largest_messages", "largest_blocks")]
     assert {len(entries) for entries in [*lists, found["repeats"]["largest"]]} == {2}
@@ -322,7 +314,6 @@ def test_top_limits_every_list() -> None:
 
 
 def test_what_is_no_transcript_is_refused(tmp_path: Path) -> None:
-    """As by every command."""
     path = tmp_path / "broken.jsonl"
     path.write_bytes(as_lines([user("a"), assistant("b")]) + b"{broken\n")
     for command in (("inspect",), ("validate",)):

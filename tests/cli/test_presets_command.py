@@ -44,7 +44,6 @@ def test_show_prints_the_file_as_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_show_as_json(name: str) -> None:
-    """The entry of the list, and what the file says."""
     shown = condense("presets", "show", name, "--json").json
     listed = {entry["name"]: entry for entry in condense("presets", "list", "--json").json["presets"]}
     assert (shown["version"], shown["preset"]) == (1, listed[name])
@@ -52,7 +51,6 @@ def test_show_as_json(name: str) -> None:
 
 
 def test_show_as_json_of_what_is_no_preset(tmp_path: Path) -> None:
-    """A path is none, and a broken one says where."""
     assert condense("presets", "show", "presets/speed.yaml", "--json").status == ExitStatus.USAGE
     broken = tmp_path / "condense" / "presets" / "broken.yaml"
     broken.parent.mkdir(parents=True)

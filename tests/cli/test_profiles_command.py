@@ -48,7 +48,6 @@ def test_the_list_names_every_profile(own: Path, arguments: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_names_of_models_are_whole(own: Path, columns: str) -> None:
-    """The hosts give way to them."""
     done = condense_process("profiles", env={"COLUMNS": columns})
     models = {profile.model for profile in BUILT_IN.values() if profile.model}
     assert models <= set(done.text.split())

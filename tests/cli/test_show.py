@@ -70,7 +70,6 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_position_finds_a_message_or_a_block() -> None:
-    """Counted from 0, with or without the sign that reports put before a message's number."""
     transcript = anthropic(*RECORDS)
     assert [hit.text for hit in find(transcript, "2")] == [LONG, "done"]
     assert [hit.text for hit in find(transcript, "#2:1")] == ["done"]
@@ -81,20 +80,17 @@ def test_a_position_finds_a_message_or_a_block() -> None:
 
 @pytest.mark.parametrize("query", ["4", "0:1", "99:0", "-5", "-4:1"])
 def test_a_position_that_is_not_there_is_named(query: str) -> None:
-    """With how many there are."""
     with pytest.raises(CondenseError, match=r"There is no (message|block) -?\d+ in .*counted from 0"):
         find(anthropic(*RECORDS), query)
 
 
 @pytest.mark.parametrize("query", ["", "#", "abc", "12:", ":1", "-0", "#-1", "1:2:3", "5f2c91d", "5f2c91d8a", "٣"])
 def test_what_is_neither_hash_nor_position_is_a_usage_error(query: str) -> None:
-    """It is told what would be."""
     with pytest.raises(UsageError, match="neither a hash nor a position"):
         find(anthropic(*RECORDS), query)
 
 
 def test_a_hash_finds_a_block_or_a_single_argument() -> None:
-    """In any spelling."""
     transcript = anthropic(*RECORDS)
     (block,) = find(transcript, "#" + content_hash(LONG).upper())
     assert (block.found, block.position, block.text) == (HitKind.CONTENT, "2.0", LONG)
@@ -135,7 +131,6 @@ SHARING = ["\n".join(f"value {number} of item {item}" for item in range(40)) for
 
 @pytest.mark.parametrize("is_shown", [False, True])
 def test_texts_that_share_six_digits_are_all_found(is_shown: bool) -> None:
-    """Also where the second is no text of the conversation."""
     first, second = SHARING
     assert short_hash(first) == short_hash(second)
     records = [
@@ -155,7 +150,6 @@ def test_texts_that_share_six_digits_are_all_found(is_shown: bool) -> None:
 
 
 def test_texts_that_share_six_digits_are_listed(tmp_path: Path) -> None:
-    """None is printed as if it were meant."""
     file = tmp_path / "sharing.jsonl"
     file.write_bytes(as_lines([user(SHARING[0]), assistant("ok"), user(SHARING[1])]))
     done = condense("show", file, short_hash(SHARING[0]))
@@ -209,7 +203,6 @@ def originals_found(transcript: Transcript) -> int:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
 def test_every_marker_leads_to_its_original(path: Path) -> None:
-    """What a condensed sample leaves out is found in the sample."""
     assert originals_found(real.transcript(path)) >= 9
 
 
@@ -230,7 +223,6 @@ def test_every_marker_in_arguments_that_are_a_string_leads_to_its_original() -> 
 
 
 def test_a_pipe_gets_exactly_the_content(file: Path) -> None:
-    """So that its hash is the one that was asked for."""
     done = condense("show", file, content_hash(CODE))
     assert (done.status, done.stderr, done.text) == (ExitStatus.DONE, "", CODE)
     done = condense("show", file, "2:0")
@@ -245,7 +237,6 @@ def test_a_position_from_the_end_is_no_option(file: Path, arguments: list[str]) 
 
 
 def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:
-    """From the condensed file back to the original, by the command alone."""
     original, small = tmp_path / "original.jsonl", tmp_path / "small.jsonl"
     original.write_bytes(as_lines(session()))
     assert condense("run", original, "--preset", "speed", "-o", small, "-q").status == ExitStatus.DONE
@@ -257,7 +248,6 @@ def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:
 
 
 def test_a_message_of_several_blocks_has_a_heading_for_each(file: Path) -> None:
-    """With position, role, kind and label."""
     done = condense("show", file, "1")
     assert done.text == (
         "--- 1.0  assistant text\nTwo files.\n"
@@ -267,7 +257,6 @@ def test_a_message_of_several_blocks_has_a_heading_for_each(file: Path) -> None:
 
 
 def test_the_same_content_in_several_places_is_printed_once(tmp_path: Path) -> None:
-    """The places are said beside it."""
     file = tmp_path / "twice.jsonl"
     file.write_bytes(as_lines([user(LONG), assistant("ok"), user(LONG), assistant("ok")]))
     done = condense("show", file, content_hash(LONG))
@@ -276,7 +265,6 @@ def test_the_same_content_in_several_places_is_printed_once(tmp_path: Path) -> N
 
 
 def test_different_blocks_are_listed(tmp_path: Path) -> None:
-    """Two blocks that were cut from the same text in different ways: one has to be named."""
     marker = str(Gap(content_hash(LONG), 38))
     file = tmp_path / "cut.jsonl"
     file.write_bytes(as_lines([user(f"0\n{marker}"), assistant(f"{marker}\n39")]))
@@ -286,7 +274,6 @@ def test_different_blocks_are_listed(tmp_path: Path) -> None:
 
 
 def test_raw_prints_the_records_as_they_stand(file: Path) -> None:
-    """Byte for byte, each record once."""
     lines = file.read_bytes().splitlines(keepends=True)
     assert condense("show", file, "1", "--raw").stdout == lines[1]
     assert condense("show", file, content_hash(LONG), "--raw").stdout == lines[2]
@@ -301,7 +288,6 @@ def test_bytes_that_are_no_utf8_come_out_as_they_were(tmp_path: Path) -> None:
 
 
 def test_json_has_the_documented_shape(file: Path) -> None:
-    """Where it is, what it is, and its text."""
     (found,) = condense("show", file, content_hash(CODE), "--json").json["blocks"]
     assert found == {
         "found": "argument",
@@ -319,7 +305,6 @@ def test_json_has_the_documented_shape(file: Path) -> None:
 
 
 def test_what_is_not_found_is_status_1(file: Path) -> None:
-    """With one clear message and nothing on standard output."""
     for query, words in (("00000000", "00000000"), ("9", "no message 9"), ("0:7", "no block 7")):
         for option in ((), ("--json",), ("--raw",)):
             done = condense("show", file, query, *option)
@@ -330,7 +315,6 @@ def test_what_is_not_found_is_status_1(file: Path) -> None:
 
 
 def test_content_without_text_is_said(tmp_path: Path) -> None:
-    """An image has none; --raw has it."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
     file = tmp_path / "image.jsonl"
     file.write_bytes(as_lines([user([image, text("look")]), assistant("ok")]))
@@ -342,7 +326,6 @@ def test_content_without_text_is_said(tmp_path: Path) -> None:
 
 
 def test_only_on_a_terminal_control_characters_are_replaced(tmp_path: Path) -> None:
-    """A pipe gets the content itself."""
     steering = "red \x1b[31m and \x1b]0;title\x07 end"
     file = tmp_path / "steering.jsonl"
     file.write_bytes(as_lines([user(steering), assistant([text(steering), text("b")])]))
@@ -396,7 +379,6 @@ def headings(text: str) -> list[str]:
 
 
 def test_the_original_has_all_messages_that_a_summary_stands_for(original: Path, tmp_path: Path) -> None:
-    """As they were, even where a pass had cut the last of them before."""
     configuration = tmp_path / "passes.yaml"
     configuration.write_text(CUT_THEN_SUMMARIZED)
     for last, *flags in ((7, "--config", configuration), (7, "--preset", "max")):
@@ -416,7 +398,6 @@ def test_the_original_has_all_messages_that_a_summary_stands_for(original: Path,
 
 
 def test_a_condensed_file_without_them_says_which_to_ask(original: Path) -> None:
-    """It has the summary, and nothing of what that stands for."""
     small, name = condensed(original, "--preset", "max")
     done = condense("show", small, name)
     assert (done.status, done.stdout) == (ExitStatus.FAILED, b"")
@@ -441,7 +422,6 @@ def test_a_session_that_grew_by_its_summary_has_them_still(name: str, tmp_path: 
 
 @pytest.mark.slow
 def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
-    """A session that was condensed, went on and was condensed again holds what either summary stands for."""
     original = tmp_path / "original.jsonl"
     original.write_bytes((SAMPLES / "bugfix-session.jsonl").read_bytes())
     first, one = condensed(original, "--preset", "max")
@@ -462,7 +442,6 @@ def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
 
 
 def test_what_a_later_summary_left_out_of_an_earlier_one_is_found(tmp_path: Path) -> None:
-    """Its marker names what the earlier ones said, without their marks and ledgers, and taken together."""
     marks = [SummaryMark(9, 1, f"0123abc{number}") for number in range(2)]
     summaries = [{"role": "assistant", "content": f"{mark}\n{words}"} for mark, words in zip(marks, CUT, strict=False)]
     request, more = ({"role": "user", "content": words} for words in ("Find it.", "Go on."))
@@ -480,7 +459,6 @@ def test_what_a_later_summary_left_out_of_an_earlier_one_is_found(tmp_path: Path
 
 
 def test_a_stretch_is_found_by_its_ends() -> None:
-    """Others that begin with the same digits are passed over."""
     hashes = ["aa000000", "bb000000", "bb111111", "cc000000", "dd000000"]
     assert find_stretch(hashes, stretch_hash("bb111111", "dd000000")) == (2, 4)
     assert find_stretch(hashes, stretch_hash("cc000000", "cc000000")) == (3, 3)

@@ -17,7 +17,6 @@ from condense_cli.errors import ExitStatus
 
 
 def test_in_a_pipe_the_transcript_goes_to_stdout_and_two_lines_to_stderr(file: Path) -> None:
-    """Data on standard output, messages on standard error; the output is exactly what the preset makes of the input."""
     done = condense_process("run", file, "--preset", "speed")
     assert (done.status, done.stdout) == (ExitStatus.DONE, SMALLER)
     assert re.fullmatch(
@@ -28,7 +27,6 @@ def test_in_a_pipe_the_transcript_goes_to_stdout_and_two_lines_to_stderr(file: P
 
 
 def test_redirected_to_a_file_the_transcript_goes_there(file: Path, tmp_path: Path) -> None:
-    """`> FILE` gives the same bytes as a pipe."""
     with (tmp_path / "out").open("wb") as out:
         assert condense_process("run", file, "-p", "speed", stdout=out).status == ExitStatus.DONE
     assert (tmp_path / "out").read_bytes() == SMALLER
@@ -36,13 +34,11 @@ def test_redirected_to_a_file_the_transcript_goes_there(file: Path, tmp_path: Pa
 
 @pytest.mark.slow
 def test_standard_input_is_read_where_the_file_is_a_hyphen(file: Path) -> None:
-    """`-` reads standard input, and the report says so."""
     assert condense_process("run", "-", "-p", "speed", stdin=DATA).stdout == SMALLER
     assert condense_process("run", "-", "--json", stdin=DATA).json["input"] == "standard input"
 
 
 def test_output_hyphen_is_standard_output(file: Path) -> None:
-    """`-o -` writes the transcript to standard output and the report to standard error."""
     done = condense_process("run", file, "-p", "speed", "-o", "-")
     assert (done.status, done.stdout) == (ExitStatus.DONE, SMALLER)
     assert done.stderr.count("\n") == 1
@@ -55,7 +51,6 @@ def test_output_hyphen_writes_the_transcript_on_a_terminal_too(file: Path) -> No
 
 
 def test_output_file_holds_the_transcript(file: Path, tmp_path: Path) -> None:
-    """`-o FILE` writes the bytes that a pipe would get, and no transcript goes to standard output."""
     done = condense("run", file, "-p", "speed", "-o", tmp_path / "small.jsonl")
     assert done.status == ExitStatus.DONE
     assert (tmp_path / "small.jsonl").read_bytes() == SMALLER
@@ -63,7 +58,6 @@ def test_output_file_holds_the_transcript(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -> None:
-    """What was written is on standard output, the report in a line on standard error; -v and --explain ask for more."""
     small = tmp_path / "small.jsonl"
     done = condense("run", file, "-p", "speed", "-o", small)
     assert done.text == f"Written: {small} ({len(SMALLER):,} bytes)\n"
@@ -77,7 +71,6 @@ def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -
 @pytest.mark.slow
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])
 def test_quiet_says_nothing(quiet: str, file: Path, tmp_path: Path) -> None:
-    """With -q the transcript is all there is, in a pipe, in a file, and on a terminal."""
     piped = condense("run", file, "-p", "speed", quiet)
     assert (piped.stdout, piped.stderr) == (SMALLER, "")
     to_file = condense("run", file, "-p", "speed", quiet, "-o", tmp_path / "small.jsonl")

@@ -59,7 +59,6 @@ def long_file(tmp_path: Path) -> Path:
 def test_on_a_terminal_no_line_is_wider_than_the_terminal(
     arguments: tuple[str, ...], columns: int, long_file: Path
 ) -> None:
-    """Report and diff fit, whatever the transcript holds, and use the width there is."""
     done = condense_on_terminal(arguments[0], long_file, "-p", "speed", *arguments[1:], columns=columns)
     assert done.status == ExitStatus.DONE
     widths = [cell_len(line) for line in done.plain.split("\n")]
@@ -69,7 +68,6 @@ def test_on_a_terminal_no_line_is_wider_than_the_terminal(
 
 
 def test_on_a_terminal_run_prints_diff_and_report_and_writes_nothing(file: Path, tmp_path: Path) -> None:
-    """No transcript is poured over the terminal; the last line says how to write it."""
     before = snapshot(tmp_path)
     done = condense_on_terminal("run", file, "-p", "speed")
     assert done.status == ExitStatus.DONE
@@ -107,7 +105,6 @@ def test_a_heading_of_the_diff_takes_one_line(long_file: Path) -> None:
 
 
 def test_a_shown_line_of_the_diff_takes_one_line(long_file: Path) -> None:
-    """Without -v each line of the diff is cut to the width, wide characters counted as two."""
     done = condense_on_terminal("diff", long_file, "-p", "speed", columns=80)
     _, diff = done.plain.split("\n\n", 1)
     for line in diff.split("\n"):
@@ -115,7 +112,6 @@ def test_a_shown_line_of_the_diff_takes_one_line(long_file: Path) -> None:
 
 
 def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    """Escape sequences in tool results (colours of a test run, or worse) are not sent to the terminal."""
     hostile = "\x1b[2J\x1b]0;title\x07\x9b31m" + "\x1b[31mred\x1b[0m\n" * 40
     file = tmp_path / "session.jsonl"
     file.write_bytes(as_lines(session([hostile, *CUT, hostile])))
@@ -128,14 +124,12 @@ def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_colours_are_for_terminals(file: Path) -> None:
-    """A terminal gets colours, a pipe gets none."""
     assert condense_on_terminal("run", file).has_colours
     assert "\x1b" not in condense_process("run", file, "--dry-run").text
 
 
 @pytest.mark.slow
 def test_no_color_and_its_option_switch_colours_off(file: Path) -> None:
-    """NO_COLOR and --no-color keep colours from a terminal; a dumb terminal gets none either."""
     assert not condense_on_terminal("run", file, env={"NO_COLOR": "1"}).has_colours
     assert not condense_on_terminal("--no-color", "run", file).has_colours
     assert not condense_on_terminal("run", file, env={"TERM": "dumb"}).has_colours
@@ -143,7 +137,6 @@ def test_no_color_and_its_option_switch_colours_off(file: Path) -> None:
 
 
 def test_force_color_colours_a_pipe_unless_the_option_forbids_it(file: Path) -> None:
-    """FORCE_COLOR colours reports in a pipe; --no-color is stronger."""
     forced = {"FORCE_COLOR": "1"}
     assert condense("run", file, "--dry-run", env=forced).has_colours
     assert not condense("--no-color", "run", file, "--dry-run", env=forced).has_colours
@@ -151,7 +144,6 @@ def test_force_color_colours_a_pipe_unless_the_option_forbids_it(file: Path) -> 
 
 @pytest.mark.slow
 def test_no_colour_ever_enters_data(file: Path) -> None:
-    """Transcript and JSON are the same bytes whatever is said about colours."""
     forced = {"FORCE_COLOR": "1"}
     assert condense_process("run", file, "-p", "speed", env=forced).stdout == SMALLER
     assert b"\x1b" not in condense_process("run", file, "--json", env=forced).stdout

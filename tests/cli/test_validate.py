@@ -50,13 +50,11 @@ def test_a_fault_stands_where_its_block_stands() -> None:
 
 
 def test_a_doubled_result_stands_where_the_second_one_stands() -> None:
-    """The one that is too many."""
     transcript = lines(user("a"), assistant([call("1")]), user([result("1")]), user([result("1")]))
     assert places(transcript) == [("one_result_per_call", 2, 4)]
 
 
 def test_a_message_without_content_has_a_place_too() -> None:
-    """It stands after the one before it."""
     transcript = lines(user("a"), assistant([]), user("c"), assistant("d"))
     assert places(transcript) == [("messages_not_empty", 1, 2)]
     first = openai({"role": "assistant", "content": None}, user("a"))
@@ -64,7 +62,6 @@ def test_a_message_without_content_has_a_place_too() -> None:
 
 
 def test_lines_that_are_not_json_are_no_messages() -> None:
-    """A message without content is not taken for one of them."""
     from condense_cli import api
 
     data = as_lines([user("a")]) + b"{broken\n" + as_lines([assistant([]), user("c"), assistant("d")])
@@ -72,7 +69,6 @@ def test_lines_that_are_not_json_are_no_messages() -> None:
 
 
 def test_lines_are_counted_in_any_layout() -> None:
-    """Blank lines count, and so do the lines of an indented array."""
     from condense_cli import api
 
     records = [user("a"), assistant([call("1")]), user("b")]
@@ -86,7 +82,6 @@ def test_lines_are_counted_in_any_layout() -> None:
 
 
 def test_every_violation_is_reported_in_the_words_of_the_api() -> None:
-    """None is left out, none is reworded."""
     transcript = lines(assistant([call("1"), call("1")]), user([text("a"), result("2")]), user([text("")]))
     found = checked(transcript)
     assert [fault.said for fault in found.faults] == [violation.said for violation in validate(transcript)]
@@ -97,7 +92,6 @@ def test_every_violation_is_reported_in_the_words_of_the_api() -> None:
 
 @pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
 def test_faults_of_real_transcripts_have_places(path: Path) -> None:
-    """And the samples have no faults."""
     transcript = real.transcript(path)
     found = checked(transcript)
     assert len([fault for fault in found.faults if fault.api]) == len(validate(transcript))
@@ -116,7 +110,6 @@ def links(*records: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
 
 
 def test_a_session_with_whole_links_is_valid() -> None:
-    """Links to records of any kind are whole, and so is a link to nothing."""
     assert links({"type": "system", "uuid": "3", "parentUuid": "2"}, claude_line("user", "4", "3", "c")) == []
     assert links({"type": "last-prompt", "leafUuid": "2"}, claude_line("user", "3", "2", "c")) == []
 
@@ -158,13 +151,11 @@ def test_doubled_uuids_are_found_in_the_live_conversation_only() -> None:
 
 
 def test_valid_is_one_line_and_status_0() -> None:
-    """With what was looked at."""
     done = condense("validate", "-", stdin=as_lines(conversation()))
     assert (done.status, done.text, done.stderr) == (ExitStatus.DONE, "valid: 14 messages, format anthropic\n", "")
 
 
 def test_invalid_is_one_line_for_each_fault_and_status_3(tmp_path: Path) -> None:
-    """Each with file and line in front, as compilers say it."""
     file = tmp_path / "broken.jsonl"
     file.write_bytes(as_lines([user("a"), assistant([call("1")]), user([result("2")])]))
     done = condense("validate", file)
@@ -178,7 +169,6 @@ def test_invalid_is_one_line_for_each_fault_and_status_3(tmp_path: Path) -> None
 
 
 def test_json_has_the_documented_shape(tmp_path: Path) -> None:
-    """And the same exit status."""
     file = tmp_path / "broken.jsonl"
     file.write_bytes(as_lines([claude_line("user", "1", "gone", "a")]))
     done = condense("validate", file, "--json")
@@ -206,7 +196,6 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
 
 
 def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Off the live conversation, too. It does not refuse the file, and reads the links of a large one once."""
     reads: list[int] = []
     read = claude_links.read_links
 
@@ -249,7 +238,6 @@ def test_a_run_does_not_warn_of_what_harms_nothing(tmp_path: Path) -> None:
 
 
 def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    """Ids come from the file."""
     file = tmp_path / "steering.jsonl"
     file.write_bytes(as_lines([user("a"), assistant([call("\x1b[31m\x07\n")]), user("b")]))
     done = condense_on_terminal("validate", file)
@@ -260,7 +248,6 @@ def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_a_run_writes_is_valid(tmp_path: Path) -> None:
-    """The two commands agree."""
     for path in real.SAMPLES:
         small = tmp_path / path.name
         assert condense("run", path, "--preset", "speed", "-o", small, "-q").status == ExitStatus.DONE
@@ -268,5 +255,4 @@ def test_what_a_run_writes_is_valid(tmp_path: Path) -> None:
 
 
 def test_anthropic_from_memory_is_checked_too() -> None:
-    """A transcript need not come from a file with lines."""
     assert checked(anthropic(*conversation())).valid

@@ -31,7 +31,6 @@ def test_listing_changes_nothing_but_its_memory(machine: Machine) -> None:
 
 
 def test_a_session_that_changed_is_read_again(machine: Machine) -> None:
-    """Size or time of change tell, each alone."""
     path = machine.claude_code("a", *dialogue("one"))
     assert [row["title"] for row in machine.rows()] == ["one"]
     written(path, as_lines(dialogue("two")), age=-1)

@@ -48,7 +48,6 @@ def run(machine: Machine, *arguments: str, cwd: Path | None = None) -> Outcome:
     ids=" ".join,
 )
 def test_a_session_stands_in_for_a_file(machine: Machine, command: list[str]) -> None:
-    """The output is that of the command on the file itself."""
     (path,) = machine.claude.rglob(f"{ONE}.jsonl")
     named = run(machine, command[0], str(path), *command[1:])
     chosen = run(machine, *command, "--session", ONE)
@@ -57,7 +56,6 @@ def test_a_session_stands_in_for_a_file(machine: Machine, command: list[str]) ->
 
 
 def test_the_arguments_after_the_file_stay(machine: Machine, tmp_path: Path) -> None:
-    """A second transcript, presets, a position."""
     (path,) = machine.claude.rglob(f"{ONE}.jsonl")
     other = written(tmp_path / "other.jsonl", as_lines(dialogue("Another")))
     for command, rest in (("diff", [str(other)]), ("estimate", ["speed", "cost"]), ("show", ["0:0"])):
@@ -70,7 +68,6 @@ def test_the_arguments_after_the_file_stay(machine: Machine, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("command", ["run", "inspect", "validate", "estimate", "restore", "diff", "show", "undo"])
 def test_without_a_transcript_both_ways_are_said(machine: Machine, command: str) -> None:
-    """A usage error on two lines."""
     rest = {"diff": ["--preset", "speed"]}.get(command, [])
     outcome = run(machine, command, *rest)
     assert outcome.status == ExitStatus.USAGE
@@ -92,7 +89,6 @@ def test_without_a_transcript_both_ways_are_said(machine: Machine, command: str)
     ids=" ".join,
 )
 def test_a_file_and_a_session_are_one_too_many(machine: Machine, arguments: list[str]) -> None:
-    """Whatever the command."""
     outcome = run(machine, *arguments, "--session", ONE)
     assert outcome.status == ExitStatus.USAGE
     assert "cannot be used together" in outcome.message
@@ -108,7 +104,6 @@ def test_a_session_in_place_of_a_file_is_told_where_it_goes(machine: Machine, tm
 
 
 def test_enough_of_an_id_is_enough(machine: Machine) -> None:
-    """As much as the list shows, or less."""
     short = {row["id"]: row["short"] for row in machine.rows()}
     for id, said in ((ONE, "The first"), (TWO, "The second"), (TASK, "Rename it.")):
         assert said in run(machine, "show", "--session", short[id], "0").text
@@ -116,7 +111,6 @@ def test_enough_of_an_id_is_enough(machine: Machine) -> None:
 
 
 def test_an_ambiguous_beginning_names_the_candidates(machine: Machine) -> None:
-    """All of them, or so many that the message stays short."""
     outcome = run(machine, "inspect", "--session", "aaaaaaa")
     assert outcome.status == ExitStatus.USAGE
     assert ONE in outcome.message
@@ -136,7 +130,6 @@ def test_one_id_in_two_places_is_told_by_the_files(machine: Machine) -> None:
 
 @pytest.mark.parametrize("wanted", ["nothing-like-it", "", "*", "../x", "\x1b[31m"])
 def test_an_unknown_session_is_refused(machine: Machine, wanted: str) -> None:
-    """With the way to those that are there."""
     outcome = run(machine, "inspect", "--session", wanted)
     assert outcome.status == ExitStatus.INPUT
     assert "condense sessions lists them" in outcome.message
@@ -169,7 +162,6 @@ def test_latest_is_the_newest_of_the_project_one_is_in(machine: Machine, tmp_pat
 
 
 def test_latest_is_the_newest_of_all_where_the_project_has_none(machine: Machine, tmp_path: Path) -> None:
-    """And says that too."""
     outcome = run(machine, "show", "--session", "latest", "0", cwd=tmp_path)
     assert "The first" in outcome.text
     assert "(this project has none)" in outcome.message
@@ -196,7 +188,6 @@ def test_a_machine_without_sessions_has_no_latest(tmp_path: Path) -> None:
 
 
 def test_the_session_itself_is_never_written_over(machine: Machine) -> None:
-    """As with a file that is named."""
     path = machine.claude_code("long", *dialogue())
     outcome = run(machine, "run", "--session", "long", "-o", str(path))
     assert outcome.status == ExitStatus.USAGE
@@ -204,7 +195,6 @@ def test_the_session_itself_is_never_written_over(machine: Machine) -> None:
 
 
 def test_a_session_is_condensed_in_place_and_taken_back(machine: Machine) -> None:
-    """Both by its id; the backup beside it is no session."""
     said = enumerate(long_session())
     path = machine.claude_code(
         "long",
@@ -219,7 +209,6 @@ def test_a_session_is_condensed_in_place_and_taken_back(machine: Machine) -> Non
 
 
 def test_shells_complete_ids(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest first, and the word for it."""
     for name, value in machine.env.items():
         monkeypatch.setenv(name, value)
     known = [*session_ids()]

@@ -17,7 +17,6 @@ SAMPLE = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
 @pytest.mark.parametrize("preset", ["speed", "lossless"])
 @pytest.mark.parametrize("place", ["--new-session", "--in-place"])
 def test_a_condensed_session_is_told_from_its_original(machine: Machine, place: str, preset: str) -> None:
-    """In the table by a mark before its title; its meaning is below."""
     file = written(machine.claude / "-home-dev-inventory" / "original.jsonl", SAMPLE.read_bytes(), age=60)
     machine.claude_code(
         "other",

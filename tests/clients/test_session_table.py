@@ -42,7 +42,6 @@ def hostile(machine: Machine) -> Machine:
 
 @pytest.mark.parametrize("columns", [40, 80, 120, 200])
 def test_a_session_takes_one_line_that_fits(hostile: Machine, columns: int) -> None:
-    """Whatever it is called; nothing in it steers the terminal."""
     outcome = hostile.sessions(columns=columns)
     assert outcome.status == 0, outcome.stderr
     table = outcome.text.partition("\n\n")[0].split("\n")
@@ -78,7 +77,6 @@ def test_colours_are_for_terminals(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_an_empty_machine_says_where_it_looked(machine: Machine) -> None:
-    """Each folder once; those of editors in one line for each extension."""
     outcome = machine.sessions()
     assert (outcome.status, outcome.text) == (0, "")
     lines = outcome.stderr.splitlines()
@@ -92,7 +90,6 @@ def test_an_empty_machine_says_where_it_looked(machine: Machine) -> None:
 
 
 def test_where_no_session_fits_it_says_what_else_there_is(machine: Machine, tmp_path: Path) -> None:
-    """Not what was asked already."""
     empty = machine.claude_code("empty", {"type": "summary", "summary": "s", "leafUuid": "u"})
     assert "no session has messages; --all lists archived and empty ones" in machine.sessions().message
     assert machine.ids("--all") == [empty.stem]
@@ -104,7 +101,6 @@ def test_where_no_session_fits_it_says_what_else_there_is(machine: Machine, tmp_
 
 
 def test_what_was_skipped_is_said(machine: Machine) -> None:
-    """With one example, so that it can be found."""
     machine.claude_code("a")
     written(machine.home / ".codex/sessions/2025/01/02/rollout-x.jsonl.zst", b"x")
     outcome = machine.sessions()

@@ -124,7 +124,6 @@ def test_what_clients_note_beside_a_session_goes_before_its_text(machine: Machin
 
 
 def test_a_broken_index_says_nothing(machine: Machine) -> None:
-    """The session itself still does."""
     path = machine.task("1", task())
     for broken in (b"{", b"[1, null]", b'{"entries": 3}', b"\xff\xfe", b"[" * 100_000):
         written(path.parents[1] / "_index.json", broken)
@@ -133,7 +132,6 @@ def test_a_broken_index_says_nothing(machine: Machine) -> None:
 
 @given(st.text())
 def test_a_title_is_one_short_line(said: str) -> None:
-    """Whatever was said; and it can always be written."""
     for title in (title_of(said), request_in(said), claude_title(*dialogue(said))):
         if title is not None:
             assert title.encode()

@@ -57,7 +57,6 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
 
 
 def test_a_row_says_what_a_session_is(machine: Machine) -> None:
-    """Every key of it; the time is that of its last message, not of the file."""
     said = "2026-05-28T20:00:00.000Z"
     records = [{**record, "timestamp": said} for record in dialogue()]
     path = machine.claude_code("aaaa-bbbb-cccc", *records, {"type": "ai-title", "aiTitle": "Login", "sessionId": "x"})
@@ -112,7 +111,6 @@ def test_a_last_line_that_is_being_written_is_no_problem(machine: Machine) -> No
 
 
 def test_broken_files_are_listed_with_what_is_wrong(machine: Machine) -> None:
-    """And they take nothing from the others."""
     good = machine.claude_code("good", age=50)
     written(good.with_name("binary.jsonl"), b'\x00\x01"type":"user"\xff\n' * 9)
     written(good.with_name("text.jsonl"), b'this is no json "type":"user"\n')
@@ -213,7 +211,6 @@ def test_a_project_is_a_folder_with_all_that_lies_in_it(machine: Machine, tmp_pa
 
 
 def test_here_is_the_repository_one_is_in(machine: Machine, tmp_path: Path) -> None:
-    """From any folder of it; without a repository the folder itself."""
     app = tmp_path / "app"
     (app / "src" / "deep").mkdir(parents=True)
     machine.claude_code("app", *dialogue(project=str(app)), project=str(app))
@@ -231,7 +228,6 @@ def test_a_path_of_another_system_is_no_folder_here(machine: Machine, tmp_path: 
 
 
 def test_a_client_alone(machine: Machine) -> None:
-    """And a client that is not known is a usage error that names those that are."""
     machine.claude_code("a")
     machine.task("b", task())
     assert machine.ids("--client", "roo") == ["b"]
@@ -254,7 +250,6 @@ def test_short_ids_name_one_session_each(machine: Machine) -> None:
 
 
 def test_names_of_files_may_be_any_bytes(machine: Machine) -> None:
-    """A file name that is not UTF-8 is listed and remembered."""
     path = machine.claude_code("a")
     os.rename(path, path.parent / os.fsdecode(b"caf\xe9.jsonl"))
     for _ in range(2):
@@ -265,7 +260,6 @@ def test_names_of_files_may_be_any_bytes(machine: Machine) -> None:
 
 
 def test_thousands_of_sessions_are_listed(machine: Machine) -> None:
-    """Files that hold little, in many folders; the newest twenty are read."""
     data = as_lines(dialogue())
     for number in range(2_000):
         path = machine.claude / f"-srv-{number % 50}" / f"{number:08d}.jsonl"

@@ -36,7 +36,6 @@ def _keys(value: Any) -> set[str]:
 
 
 def test_every_key_is_understood_in_snake_case_and_in_camel_case() -> None:
-    """The two spellings of a document that uses every key give the same configuration, and no value is lost."""
     snake = parse_configuration(json.dumps(EVERY_KEY))
     assert snake == parse_configuration(json.dumps(_in_camel_case(EVERY_KEY)))
     assert snake.passes[0].repeat == models.Repeat(max_passes=2, threshold_reduction_factor=0.25)
@@ -48,7 +47,6 @@ def test_every_key_is_understood_in_snake_case_and_in_camel_case() -> None:
 
 
 def test_the_document_with_every_key_is_complete() -> None:
-    """A key that is added to the configuration has to be added to the test above too."""
     kinds = vars(models).values()
     structs = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     known = {field.name for kind in structs for field in msgspec.structs.fields(kind)}
@@ -127,14 +125,12 @@ def test_what_truncate_says_besides_its_limits_holds() -> None:
 
 
 def test_spellings_can_be_mixed() -> None:
-    """One file may use both spellings."""
     configuration = parse_configuration("keepFirst: 3\nmin_saving: 4\n")
     assert (configuration.keep_first, configuration.min_saving) == (3, 4)
 
 
 @pytest.mark.parametrize("name", ["yaml", "json", "json with tabs", "yaml with a BOM", "yaml with CRLF"])
 def test_yaml_and_json_say_the_same(name: str, tmp_path: Path) -> None:
-    """Whatever the file is written in, the values are the same."""
     value = {"keep_first": 3, "pins": [{"regex": "TODO\\b"}]}
     texts = {
         "yaml": yaml.safe_dump(value),
@@ -167,7 +163,6 @@ def test_json_may_spell_a_character_as_two_escapes() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """A missing file, a folder and a file that is not text are refused by name."""
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
     for name in ("missing.yaml", "latin.yaml", "."):
         with pytest.raises(ConfigurationError, match=re.escape(str(tmp_path / name))):
@@ -178,7 +173,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     "path", sorted(presets_folder().rglob("*.yaml")), ids=lambda path: str(path.relative_to(presets_folder()))
 )
 def test_every_shipped_configuration_loads_in_both_spellings(path: Path) -> None:
-    """Presets and examples load, do something, and mean the same with camelCase keys."""
     configuration = load_with_positions(path).configuration
     assert configuration.passes or configuration.lossless_prelude.enabled
     assert parse_configuration(json.dumps(_in_camel_case(yaml.safe_load(path.read_text())))) == configuration

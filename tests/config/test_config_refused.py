@@ -127,7 +127,6 @@ def _refused(text: str) -> ConfigurationError:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_says_where_and_what_and_what_instead(name: str) -> None:
-    """File, line and column, the path of the key or the fault, and the nearest known key or a remedy."""
     text, position, says, hints = REFUSED[name]
     error = _refused(text)
     assert re.match(rf"c\.yaml:{position}: ", error.message), error.message
@@ -153,7 +152,6 @@ CODE = {
 
 @pytest.mark.parametrize("name", CODE)
 def test_a_tag_that_asks_for_code_is_refused_by_its_name(name: str, tmp_path: Path) -> None:
-    """No configuration file can run code: a tag beyond plain values is refused wherever it stands, and named."""
     marker = tmp_path / "executed"
     text = CODE[name].format(marker=marker)
     error = _refused(text)
@@ -200,7 +198,6 @@ def _limits() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_costs_neither_time_nor_memory(name: str, file: Path, tmp_path: Path) -> None:
-    """Nesting and aliases are refused within seconds and a gigabyte: no crash, no traceback, exit status 2."""
     (tmp_path / "c.yaml").write_text(HOSTILE[name])
     done = condense_process("run", file, "--config", "c.yaml", cwd=tmp_path, before_start=_limits)
     assert done.status == ExitStatus.USAGE, done.stderr[-500:]
@@ -210,7 +207,6 @@ def test_a_hostile_file_costs_neither_time_nor_memory(name: str, file: Path, tmp
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["keep_first", "keep_recent_count", "max_passes"])
 def test_a_count_beyond_all_reason_is_refused(name: str, file: Path, tmp_path: Path) -> None:
-    """It is named, and nothing is counted up to it."""
     counts = dict.fromkeys(("keep_first", "keep_recent_count", "max_passes"), 1) | {name: 10**26}
     (tmp_path / "c.yaml").write_text(
         "target_tokens: 1\nkeep_first: {keep_first}\npasses:\n  - id: a\n"

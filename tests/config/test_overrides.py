@@ -396,7 +396,6 @@ def test_run_takes_the_flags(file: Path, flags: list[str], messages: list[int]) 
 
 
 def test_a_run_names_the_flag(file: Path) -> None:
-    """In the reasons, and in the warning when nothing was changed."""
     done = condense_process("run", file, "--range", "500:", "--json", "--explain")
     report = json.loads(done.stdout)
     assert "outside --range" in {entry["reason"] for entry in report["changes"]}

@@ -63,19 +63,16 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
 
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_is_found_by_name_and_says_what_it_does(name: str) -> None:
-    """A preset's own name is the one it is called by, and it has a description to list it with."""
     preset = load_preset(name)
     assert preset.name == name
     assert preset.description.endswith(".")
 
 
 def test_the_documented_presets_are_there() -> None:
-    """The three presets of the sources exist."""
     assert {"speed", "quality", "cost"} <= set(preset_names())
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest_one() -> None:
-    """The names that exist are listed, the nearest first."""
     with pytest.raises(ConfigurationError, match="'spede'") as caught:
         load_preset("spede")
     assert "Did you mean speed?" in caught.value.hint

@@ -146,7 +146,6 @@ def _object() -> tuple[bytes, bytes]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_keeps_every_byte_that_is_not_cut(name: str, tmp_path: Path) -> None:
-    """The output is the input with the cut results exchanged, whatever else is around and inside them."""
     data, expected = FINE[name]()
     path = tmp_path / "input.jsonl"
     path.write_bytes(data)
@@ -174,7 +173,6 @@ def test_odd_but_fine_input_comes_back_as_it_was_when_nothing_is_cut(name: str, 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FINE)
 def test_odd_but_fine_input_can_be_reported_on(name: str, tmp_path: Path) -> None:
-    """Every report about it is printed: for people, as JSON, and as a difference."""
     data, expected = FINE[name]()
     (tmp_path / "input.jsonl").write_bytes(data)
     (tmp_path / "output.jsonl").write_bytes(expected)
@@ -247,7 +245,6 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
-    """A result of 50 MB in one line is read, counted, and cut like many short ones."""
     records = session([*CUT, *(listing(number) for number in range(7, 9))])
     huge = records[4]["content"][0]["content"] = "word and " * 5_600_000
     data = as_lines(records)
@@ -261,7 +258,6 @@ def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_document_of_50_megabytes_on_a_single_line_is_cut(tmp_path: Path) -> None:
-    """A whole session in one line, with one result of a million lines, becomes small."""
     huge = "a line of the log, like all the others, as long as it is\n" * 900_000
     records = session([*CUT[:2], huge, *CUT[3:], *(listing(number) for number in range(7, 9))])
     data = json.dumps(records).encode()

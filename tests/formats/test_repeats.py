@@ -78,7 +78,6 @@ def test_an_image_that_stands_earlier_is_a_repeat() -> None:
 
 
 def test_nothing_is_repeated_where_nothing_is() -> None:
-    """And the report says so."""
     assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
     done = condense("inspect", "-", stdin=as_lines([user("go"), assistant("ok")]))
     assert "Nothing repeats." in done.text

@@ -211,7 +211,6 @@ def test_the_summary_mentions_references_where_there_is_room(file: Path, lossles
 
 
 def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) -> None:
-    """In the line of figures, above the block, and in JSON."""
     small = tmp_path / "small.jsonl"
     assert condense("run", file, "--config", lossless, "-o", small, "-q").status == ExitStatus.DONE
     shown = condense("diff", file, small).text
@@ -285,7 +284,6 @@ def broken(messages: list[dict[str, Any]]) -> bytes:
 
 
 def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
-    """Number of resolved references, tokens saved, and number of unresolved ones."""
     small, wrong = tmp_path / "small.json", tmp_path / "wrong.json"
     small.write_bytes(api.dump(api.condense(anthropic(*TWICE), configuration(lossless_prelude=PRELUDE))))
     wrong.write_bytes(broken(TWICE))
@@ -306,7 +304,6 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
-    """Each finder in a line of its own, in the section on what is repeated."""
     found = condense("inspect", file, "--json").json["repeats"]["lossless"]
     lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns

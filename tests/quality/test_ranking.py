@@ -135,7 +135,6 @@ def test_with_a_target_the_one_that_keeps_most_is_recommended() -> None:
 
 @pytest.mark.slow
 def test_of_other_configurations_as_much_is_known(tmp_path: Path) -> None:
-    """A file and a provider."""
     config = tmp_path / "mine.json"
     config.write_text(json.dumps({"passes": [one_pass()]}))
     found = estimated(str(config), "--provider", "truncation")

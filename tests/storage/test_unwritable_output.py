@@ -18,7 +18,6 @@ from condense_cli.storage import files
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 @pytest.mark.parametrize("link", ["the file itself", "another spelling", "symbolic link", "hard link"])
 def test_an_output_that_is_the_input_is_refused(link: str, option: str, file: Path, tmp_path: Path) -> None:
-    """Under whatever name: exit status 2, and the input stays as it is."""
     output = tmp_path / "other.jsonl"
     if link == "the file itself":
         output = file
@@ -35,7 +34,6 @@ def test_an_output_that_is_the_input_is_refused(link: str, option: str, file: Pa
 
 
 def test_an_input_that_is_a_link_to_the_output_is_refused(file: Path, tmp_path: Path) -> None:
-    """The other way round is the same."""
     (tmp_path / "link.jsonl").symlink_to(file.name)
     with unharmed(tmp_path):
         done = condense("run", tmp_path / "link.jsonl", "-p", "speed", "-o", file)
@@ -45,7 +43,6 @@ def test_an_input_that_is_a_link_to_the_output_is_refused(file: Path, tmp_path: 
 
 @pytest.mark.parametrize("options", [("-o", "--report"), ("-o", "--html"), ("--report", "--html")], ids=" ".join)
 def test_two_outputs_in_one_file_are_refused(options: tuple[str, str], file: Path, tmp_path: Path) -> None:
-    """The second would overwrite the first."""
     (tmp_path / "link").symlink_to("out")
     with unharmed(tmp_path):
         for other in ("out", "link"):
@@ -56,7 +53,6 @@ def test_two_outputs_in_one_file_are_refused(options: tuple[str, str], file: Pat
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path) -> None:
-    """An empty name, as an unset variable in a script gives, is no place to write to."""
     with unharmed(tmp_path):
         done = condense("run", file.name, "-q", option, "", cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
@@ -69,7 +65,6 @@ def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path)
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 @pytest.mark.parametrize("output", ["folder", "session.jsonl/out.jsonl", "nowhere/out.jsonl"])
 def test_an_output_that_cannot_be_written_fails(output: str, option: str, file: Path, tmp_path: Path) -> None:
-    """A folder, a path under a file or in no folder: exit status 1, the path is named, everything is as it was."""
     (tmp_path / "folder").mkdir()
     with unharmed(tmp_path):
         done = condense("run", file.name, "-q", option, output, cwd=tmp_path)
@@ -79,7 +74,6 @@ def test_an_output_that_cannot_be_written_fails(output: str, option: str, file: 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder_fails(file: Path, tmp_path: Path) -> None:
-    """Exit status 1, and the message names the path."""
     folder = tmp_path / "folder"
     folder.mkdir(mode=0o500)
     done = condense("run", file, "-o", folder / "out.jsonl")
@@ -89,7 +83,6 @@ def test_a_read_only_folder_fails(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_full_device_as_output_fails(file: Path, tmp_path: Path) -> None:
-    """`-o /dev/full`: exit status 1, the path and the reason."""
     with unharmed(tmp_path):
         done = condense_process("run", file, "-q", "-o", "/dev/full")
     assert done.status == ExitStatus.FAILED
@@ -105,7 +98,6 @@ def test_a_full_device_as_output_fails(file: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_a_full_device_as_standard_output_fails(arguments: tuple[str, ...], unbuffered: str, file: Path) -> None:
-    """Exit status 1 and one message, whatever was to be printed and however Python buffers."""
     with Path("/dev/full").open("wb") as full:
         done = condense_process(arguments[0], file, *arguments[1:], stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
     assert done.status == ExitStatus.FAILED
@@ -167,7 +159,6 @@ def test_a_disk_that_fills_up_under_an_output_file_leaves_the_old_one(file: Path
 def test_writing_that_breaks_off_leaves_the_old_file_and_nothing_else(
     step: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At whatever step a file is being written, and for whatever reason it stops."""
     target = tmp_path / "out.jsonl"
     target.write_text("precious")
 

@@ -34,7 +34,6 @@ def test_an_existing_output_keeps_its_permissions(file: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_new_output_follows_the_umask(file: Path, tmp_path: Path) -> None:
-    """A new file has the permissions that every program's new files have."""
     for umask, mode in ((0o022, 0o644), (0o077, 0o600)):
         out = tmp_path / f"out-{umask:o}"
         condense_process("run", file, "-q", "-o", out, "--report", tmp_path / "report.json", umask=umask)
@@ -42,7 +41,6 @@ def test_a_new_output_follows_the_umask(file: Path, tmp_path: Path) -> None:
 
 
 def test_an_output_that_is_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
-    """The file that the link names is written, not a new file in the link's place."""
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to("target")
     assert condense("run", file, "-p", "speed", "-q", "-o", tmp_path / "link").status == ExitStatus.DONE
@@ -71,7 +69,6 @@ def test_an_output_may_be_a_device(file: Path) -> None:
     ids=lambda arguments: " ".join(arguments) or "nothing",
 )
 def test_the_input_is_never_touched(arguments: tuple[str, ...], file: Path, tmp_path: Path) -> None:
-    """Bytes, inode, permissions and times of the input are the same after every kind of run."""
     file.chmod(0o640)
     os.utime(file, ns=(1_000_000_000_000_000_000, 1_000_000_000_000_000_000))
     before = snapshot(tmp_path)["session.jsonl"]
@@ -80,7 +77,6 @@ def test_the_input_is_never_touched(arguments: tuple[str, ...], file: Path, tmp_
 
 
 def test_an_input_without_write_permission_is_no_problem(file: Path, tmp_path: Path) -> None:
-    """A read-only input is read like any other."""
     file.chmod(0o400)
     assert condense("run", file, "-p", "speed").stdout == SMALLER
 

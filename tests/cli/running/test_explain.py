@@ -16,7 +16,6 @@ from condense_cli.errors import ExitStatus
 
 
 def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
-    """One receipt per block and pass, each with a reason; the changes add up to what was saved."""
     report = condense("run", file, "-p", "speed", "--json", "--explain").json
     changes = report.pop("changes")
     check_shape(report, SHAPE)
@@ -29,7 +28,6 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 
 
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
-    """Every block's position stands in the table, with why it was cut or kept; neighbours may share a row."""
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "120"}).text
     assert [int(number) for number in re.findall(r"^(\d+)\.0[ –]", text, re.MULTILINE)] == list(range(14))
     assert re.search(
@@ -78,7 +76,6 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
 
 
 def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Path) -> None:
-    """Nothing is left out then."""
     config = tmp_path / "two.yaml"
     config.write_text(TWO_PASSES)
     text = condense("run", file, "-c", config, "-n", "-v", "--explain", env={"COLUMNS": "150"}).text

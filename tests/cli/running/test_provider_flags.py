@@ -256,21 +256,18 @@ def test_a_target_is_reached_and_not_overshot_by_more_than_a_block(file: Path) -
 
 
 def test_a_target_in_percent_is_a_share_of_the_tokens_before(file: Path) -> None:
-    """`--target-percent P` means: P percent of the tokens left."""
     tokens = _tokens(file, "--target-percent", "60")
     assert tokens["target"] == tokens["before"] * 60 // 100
     assert tokens["after"] <= tokens["target"]
 
 
 def test_a_target_that_is_met_already_changes_no_byte(file: Path) -> None:
-    """A transcript below the target comes back as it is."""
     done = condense("run", file, "-p", "speed", "--target-tokens", "1000000", "--strict")
     assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
 
 
 @pytest.mark.slow
 def test_strict_turns_a_missed_target_into_a_status(file: Path, tmp_path: Path) -> None:
-    """With --strict a missed target is exit status 4, without it 0; the result is written either way."""
     strict = condense_process(
         "run", file, "-p", "speed", "--target-tokens", "1", "--strict", "-o", tmp_path / "small.jsonl"
     )

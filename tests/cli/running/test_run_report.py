@@ -45,7 +45,6 @@ def joined(text: str) -> str:
 
 
 def test_a_dry_run_reports_and_writes_nothing(file: Path, tmp_path: Path) -> None:
-    """`--dry-run` prints the report even in a pipe, and leaves -o alone."""
     (tmp_path / "old.jsonl").write_text("precious")
     before = snapshot(tmp_path)
     done = condense("run", file, "-p", "speed", "--dry-run", "-o", tmp_path / "old.jsonl")
@@ -57,7 +56,6 @@ def test_a_dry_run_reports_and_writes_nothing(file: Path, tmp_path: Path) -> Non
 
 
 def test_the_report_for_people_says_what_was_done(file: Path) -> None:
-    """Sizes before and after, the operations, the passes, the format, and how tokens are counted."""
     text = condense("run", file, "-p", "speed", "--dry-run", "-v").text
     report = condense("run", file, "-p", "speed", "--json").json
     for size in ("before", "after"):
@@ -84,7 +82,6 @@ def test_the_whole_diff_is_for_those_who_ask(option: str, file: Path) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("preset", ["balanced", "speed", "cost"])
 def test_the_answer_takes_about_twenty_lines(preset: str, columns: int) -> None:
-    """Before and after, kinds, the three largest cuts with reasons, what is lost, money, what to do next, in order."""
     done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
     # A busy machine shows progress first.
     lines = [line for line in done.plain.rstrip("\n").split("\n") if not re.match("[\u2800-\u28ff]", line)]
@@ -158,7 +155,6 @@ def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) 
 
 @pytest.mark.slow
 def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
-    """With what makes it smaller, where that was not asked for; one that shrinks is not said to."""
     file = tmp_path / "session.jsonl"
     file.write_bytes(SAMPLE.read_bytes())
     small = tmp_path / "small.jsonl"
@@ -188,7 +184,6 @@ FIGURES = "Next turn: $"
     ],
 )
 def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], columns: int, tmp_path: Path) -> None:
-    """In one sentence; what it rests on is for those who ask."""
     file = tmp_path / "session.jsonl"
     file.write_bytes(SAMPLE.read_bytes())
     places = [str(tmp_path / option) if option == "small.jsonl" else option for option in where]
@@ -219,7 +214,6 @@ def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
     ],
 )
 def test_no_figure_of_money_where_there_is_none(nothing: tuple[str, ...], words: str, file: Path) -> None:
-    """No model or no price, which is said; no change."""
     said = joined(condense_on_terminal("run", file, "-p", "speed", *nothing).plain)
     assert "tokens" in said
     assert words in said
@@ -244,7 +238,6 @@ HINTS = {
 
 @pytest.mark.parametrize("hint", HINTS)
 def test_a_missed_target_names_the_way_out(hint: str, file: Path) -> None:
-    """Where there is one."""
     said = condense("run", file, *HINTS[hint]).stderr
     assert "was not reached" in said
     assert {other for other in HINTS if other and other in said} == ({hint} if hint else set())
@@ -300,7 +293,6 @@ def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
 
 
 def test_figures_say_only_what_applies(file: Path) -> None:
-    """A run that changes nothing has no one-time cost to name; one that does names it and when it pays."""
     nothing = ("--keep", "not:tool:nothing", "--keep", "not:0:0")
     run = ("run", file, *OPUS, "--cost", "-p", "speed")
     changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
@@ -331,7 +323,6 @@ def test_the_json_report_has_the_documented_shape(file: Path) -> None:
 
 
 def test_the_json_report_adds_up(file: Path) -> None:
-    """Sizes are those of the files, savings are differences, and each pass begins where the one before it ended."""
     report = condense("run", file, "-p", "speed", "--json").json
     tokens = report["tokens"]
     assert report["version"] == 2
@@ -348,14 +339,12 @@ def test_the_json_report_adds_up(file: Path) -> None:
 
 
 def test_json_goes_with_an_output_file(file: Path, tmp_path: Path) -> None:
-    """The report takes standard output, the transcript its file, and the report names the file."""
     done = condense("run", file, "-p", "speed", "--json", "-o", tmp_path / "small.jsonl")
     assert done.json["output"] == str(tmp_path / "small.jsonl")
     assert (tmp_path / "small.jsonl").read_bytes() == SMALLER
 
 
 def test_json_and_the_transcript_cannot_share_standard_output(file: Path, tmp_path: Path) -> None:
-    """`--json -o -` is a usage error and points to --report."""
     before = snapshot(tmp_path)
     done = condense("run", file, "--json", "-o", "-")
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
@@ -364,7 +353,6 @@ def test_json_and_the_transcript_cannot_share_standard_output(file: Path, tmp_pa
 
 
 def test_report_file_holds_what_json_prints(file: Path, tmp_path: Path) -> None:
-    """`--report FILE` writes the JSON report beside whatever else is done."""
     done = condense("run", file, "-p", "speed", "--report", tmp_path / "report.json")
     assert done.stdout == SMALLER
     written = json.loads((tmp_path / "report.json").read_bytes())
@@ -376,7 +364,6 @@ def test_report_file_holds_what_json_prints(file: Path, tmp_path: Path) -> None:
 
 
 def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
-    """A known model's counts are exact, another family's are estimates, and the report says which."""
     known = condense("run", file, "--json", "--model", "gpt-4").json
     assert (known["model"], known["tokens"]["encoding"], known["tokens"]["exact"]) == ("gpt-4", "cl100k_base", True)
     foreign = condense("run", file, "--json", "--model", "claude-sonnet-4-5").json
