@@ -1,7 +1,5 @@
 """The Python API: what docs/api.md shows is what happens, and what a loop holds can be given as it is."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import re

@@ -1,7 +1,5 @@
 """The Python API with models: profiles, limits, summarizers and selectors as arguments; and the manager."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Arguments that `estimate` of the Python API passes on, and errors for other values than transcripts."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC
 from pathlib import Path

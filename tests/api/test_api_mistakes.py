@@ -1,7 +1,5 @@
 """First mistakes in Python: each is an error of this package that says what to do instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

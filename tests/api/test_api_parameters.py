@@ -1,7 +1,5 @@
 """Each parameter of the Python API has its effect: none is lost on the way."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Installed packages: what they bring works, and what is wrong with one harms nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The Chromium that the tests use: one that is there, or one that is installed. Run as a script, it installs one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

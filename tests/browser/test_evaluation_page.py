@@ -1,7 +1,5 @@
 """The pages of evaluations: nothing runs in them, and they fit a small screen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a run, as a person uses it: nothing runs in it but its own script, and every link leads somewhere."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading

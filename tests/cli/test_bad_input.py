@@ -1,7 +1,5 @@
 """Input that is no transcript, or not all of one: a clear message, the right status, no harm."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

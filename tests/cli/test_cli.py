@@ -1,7 +1,5 @@
 """The command line itself: help, version, configurations, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

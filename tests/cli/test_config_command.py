@@ -1,7 +1,5 @@
 """`condense config`: checking configurations, and showing every value in use with where it comes from."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

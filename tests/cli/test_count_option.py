@@ -1,7 +1,5 @@
 """`--count`: in whose tokens the figures of every command are, and who permits the call that `exact` takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

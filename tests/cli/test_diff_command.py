@@ -1,7 +1,5 @@
 """`condense diff`: two transcripts side by side, or one and what a preset makes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

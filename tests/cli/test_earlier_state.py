@@ -1,7 +1,5 @@
 """`condense run --before-compaction` and `--until`: a session as it was earlier."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import compacted_work as work

@@ -1,7 +1,5 @@
 """`condense estimate`: what each preset would save and cost, said plainly."""
 
-from __future__ import annotations
-
 import json
 import re
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """`condense evaluate`: in every form of its output, on transcripts where something is known."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """`condense evaluate` with models that write the summaries: which of them is better, and whether that is chance."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Help pages, their examples and completion, and what is said to somebody who names what does not exist."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

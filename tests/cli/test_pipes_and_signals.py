@@ -1,7 +1,5 @@
 """Readers that leave, streams that are closed, and Ctrl-C: the right status, no traceback, nothing half written."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`condense presets`: listing, showing, and writing a configuration to begin with."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`condense profiles` and `condense cache`, as processes of their own."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

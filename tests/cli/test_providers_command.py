@@ -1,7 +1,5 @@
 """`condense providers`: the comparison, its figures, and one provider with its settings."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """`condense evaluate --recorded`: its tables, its JSON, its sessions, and what it says where there is nothing."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`condense repair`: where it writes, what it says, and how it ends."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

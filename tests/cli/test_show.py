@@ -1,7 +1,5 @@
 """Finding content again: by position, by the hash in a marker or summary; printed as it is."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

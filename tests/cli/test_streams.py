@@ -1,7 +1,5 @@
 """Standard streams: the transcript here, messages there, the answer first; no command is blown up by references."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

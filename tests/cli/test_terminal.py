@@ -1,7 +1,5 @@
 """What a terminal shows: lines that fit it, colours, and nothing that steers it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small truths that a run tells: why nothing happened, what it refuses to write over, what it warns of."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

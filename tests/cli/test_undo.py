@@ -1,7 +1,5 @@
 """`condense undo`: the file as it was, step by step, and what came later is never lost."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Whether a transcript is valid: every fault with its place, for people and for programs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

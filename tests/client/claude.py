@@ -1,7 +1,5 @@
 """Claude Code in a throw-away home, talking to the loopback service."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import uuid

@@ -1,7 +1,5 @@
 """What Claude Code sends and what our reader takes for the conversation, block by block."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the model is told to do when a session of Claude Code is recorded: reads, edits, parallel calls, thinking."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .loopback import Json

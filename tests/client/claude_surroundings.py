@@ -1,7 +1,5 @@
 """A project where Claude Code writes records of many kinds: hooks, memory, skills, MCP, mentions, tasks, an agent."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

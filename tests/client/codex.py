@@ -1,7 +1,5 @@
 """Codex in a throw-away home, talking to the loopback service."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sqlite3

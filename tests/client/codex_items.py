@@ -1,7 +1,5 @@
 """What Codex sends and what our reader takes for the conversation, item by item of the Responses API."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the model is told to do when a rollout of Codex is recorded: reads, a patch, parallel calls, reasoning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .loopback import Json

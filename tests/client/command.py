@@ -1,7 +1,5 @@
 """The command `condense`, as its user runs it in the throw-away home of a client."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

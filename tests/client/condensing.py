@@ -1,7 +1,5 @@
 """Ways to condense a session, by the command that users run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The clients under test: where they are installed, and a home of its own for each test."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The real clients, installed from the npm registry, and what a run of one gives."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

@@ -1,7 +1,5 @@
 """A model service on the loopback interface: it records what a client sends and answers from a script."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

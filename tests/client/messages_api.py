@@ -1,7 +1,5 @@
 """The Anthropic Messages API, as far as a client needs it: streamed answers from a script."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A real client that talks through a proxy, and what has to hold for the requests that arrive."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

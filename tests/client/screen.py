@@ -1,7 +1,5 @@
 """A client on a terminal of its own, as a person has it: typed to, and read from."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

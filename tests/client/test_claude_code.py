@@ -1,7 +1,5 @@
 """Claude Code itself sends what our reader takes for the conversation, before and after condensing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Codex itself sends what our reader takes for the conversation, before and after condensing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """opencode and pi, whose compactions a plugin of ours answers: installed, twice in a row, and without condense."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Claude Code whose compactions the proxy answers: by hand, at the limit, in a sub-agent, twice, and resumed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

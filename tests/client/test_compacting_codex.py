@@ -1,7 +1,5 @@
 """Codex whose compactions the proxy answers: with its own provider and another one, several in a row, resumed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

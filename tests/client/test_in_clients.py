@@ -1,7 +1,5 @@
 """condense inside the real clients: installed by its command; a compaction of theirs, and the next request."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Claude Code through the proxy: forty turns with whatever happens in a session."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

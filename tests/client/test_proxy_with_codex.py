@@ -1,7 +1,5 @@
 """Codex through the proxy: forty turns, a resume, an interrupt, a cut stream, as its users start it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

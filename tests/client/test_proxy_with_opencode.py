@@ -1,7 +1,5 @@
 """opencode through the proxy: it takes the address of Anthropic's API for one that ends in /v1."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Clients that have their addresses in files of their own are led to the proxy, and no file of theirs changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Claude Code and Codex resume sessions that were broken and mended, and send what our reader says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Final

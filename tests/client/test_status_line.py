@@ -1,7 +1,5 @@
 """The status line, as Claude Code draws it for a person."""
 
-from __future__ import annotations
-
 import pytest
 
 from . import messages_api

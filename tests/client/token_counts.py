@@ -1,7 +1,5 @@
 """How many tokens a client sends of a session, and how many the transcript says, both by the counter of the reports."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Answers to a model: known sessions alone, nothing changed, of bounded length."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

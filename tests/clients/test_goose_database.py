@@ -1,7 +1,5 @@
 """Sessions of Goose are found in its database, and read from there as `goose session export` writes them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

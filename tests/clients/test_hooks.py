@@ -1,7 +1,5 @@
 """Answers of hooks at events of clients; faults are never reported to the client."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

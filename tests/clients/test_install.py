@@ -1,7 +1,5 @@
 """Settings of clients: shown first, ours alone are written, and taken out without a trace."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The server as the SDK's own client sees it, over standard input and output."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """`condense run --new-session`: a sibling that its client resumes, and nothing but ids changed in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Plugins of opencode and pi: one file each, taken out without a trace, and the text that they ask condense for."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Facts about sessions are cached, and a broken cache does no harm."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """`--session`: commands take a session of this machine in place of a file, and say which one it is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

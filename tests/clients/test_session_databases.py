@@ -1,7 +1,5 @@
 """Sessions of opencode are found in its database, and read from there as `opencode export` writes them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

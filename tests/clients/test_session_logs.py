@@ -1,7 +1,5 @@
 """Sessions of pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI are found and named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

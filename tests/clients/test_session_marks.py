@@ -1,7 +1,5 @@
 """The table of sessions tells those that condense wrote, by the marks in them."""
 
-from __future__ import annotations
-
 import pytest
 import real
 from helpers import condense

@@ -1,7 +1,5 @@
 """Session files are found where clients keep them, on every system, and nothing there stops the search."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Titles of sessions: from the user, from the client, or from the first request."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`condense sessions`: figures, order, filters."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

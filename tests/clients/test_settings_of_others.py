@@ -1,7 +1,5 @@
 """Settings that are not ours: they stay as they are, to the character, while ours come and go."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sessions as they were before a compaction: kept, found again, brought back."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The status line: what a client says of window and cache, and what was measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

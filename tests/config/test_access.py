@@ -1,7 +1,5 @@
 """Who may be called: consent first, then the names, then the keys; every way to it, without a network."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

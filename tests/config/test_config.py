@@ -1,7 +1,5 @@
 """Configuration files: both spellings, YAML and JSON, and every key there is."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

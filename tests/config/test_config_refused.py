@@ -1,7 +1,5 @@
 """Configurations that are refused: where the fault is and what to write; hostile files in a process of their own."""
 
-from __future__ import annotations
-
 import re
 import resource
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`condense config schema`: what editors are told a configuration may say is what the loader takes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

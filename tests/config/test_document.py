@@ -1,7 +1,5 @@
 """Editing the text of a configuration: values change, everything else stays, and comments go with their entries."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

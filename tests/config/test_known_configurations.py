@@ -1,7 +1,5 @@
 """Configurations as their authors wrote them down run as they are, and do what they ask for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

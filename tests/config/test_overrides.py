@@ -1,7 +1,5 @@
 """Options as classes, and flags of one run that change the configuration: what a run then leaves alone."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Profiles: what a user's own configuration may say, and what nobody else may."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Settings from flags, variables, the project's file and the user's own: which hold, where from, what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

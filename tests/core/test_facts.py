@@ -1,7 +1,5 @@
 """The facts of a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from condense_cli.core.facts import facts_of

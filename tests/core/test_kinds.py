@@ -1,7 +1,5 @@
 """Enumerations whose members are looked up for every block."""
 
-from __future__ import annotations
-
 import pytest
 
 from condense_cli.core.values import BlockKind, ContentType, Role

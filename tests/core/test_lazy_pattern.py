@@ -1,7 +1,5 @@
 """Patterns that are compiled when they are first used."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Markers: written and read back; anything spelled otherwise is text."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 

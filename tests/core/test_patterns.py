@@ -1,7 +1,5 @@
 """Patterns that users and projects write: what would hang a run is an error here, and all else works as ever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

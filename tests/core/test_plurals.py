@@ -1,7 +1,5 @@
 """Counts with their nouns, in what commands say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Modules that are imported later than a library asks for them."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Blocks that are parts of one string are written back each in its place, in whatever order they come."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

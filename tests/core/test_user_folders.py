@@ -1,7 +1,5 @@
 """The folders of this user: those that `platformdirs` names, mostly without asking it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

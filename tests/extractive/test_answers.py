@@ -1,7 +1,5 @@
 """What of a result the user said, and by which lines that is known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

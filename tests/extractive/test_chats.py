@@ -1,7 +1,5 @@
 """Chats without tools: the user's rules and decisions outlast all else, the assistant's decisions what it explains."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

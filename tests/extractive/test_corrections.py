@@ -1,7 +1,5 @@
 """What a person said and later corrected: which sentences no longer hold, and that they go first."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, assistant, user
 from msgspec.structs import replace

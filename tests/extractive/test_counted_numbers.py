@@ -1,7 +1,5 @@
 """Numbers of the lines of a shown file: left out where they can be counted, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, assistant, call, result, user
 

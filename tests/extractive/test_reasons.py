@@ -1,7 +1,5 @@
 """Why lines went or stayed: each reason on a small conversation where the right answer is obvious."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

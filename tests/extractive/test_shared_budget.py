@@ -1,7 +1,5 @@
 """Texts that share a budget: the edges of what fits, and what is worked out for one budget and asked for again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

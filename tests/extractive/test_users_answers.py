@@ -1,7 +1,5 @@
 """What the user said in the result of a call goes last, as what was typed does."""
 
-from __future__ import annotations
-
 import pytest
 from answers import ANSWERS
 from build import LONG, anthropic, assistant, call, cut_to, extract, one_pass, read_turn, reasons, result, user

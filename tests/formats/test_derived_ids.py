@@ -1,7 +1,5 @@
 """Derived ids: the same texts give the same id, on every machine and in every version."""
 
-from __future__ import annotations
-
 import uuid
 
 from condense_cli.formats.engine.base import derived_uuid

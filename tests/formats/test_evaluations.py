@@ -1,7 +1,5 @@
 """Logs of evaluations (Inspect, tau2-bench, mini-SWE-agent): reading, copies, refusals."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Recognise and read formats: containers, turns, fields of blocks."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

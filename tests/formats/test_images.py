@@ -1,7 +1,5 @@
 """Images that a configuration leaves out: a text with a marker replaces the whole block."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

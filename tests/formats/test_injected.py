@@ -1,7 +1,5 @@
 """Text of user messages that a client wrote, and the parts that a person typed."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, user
 

@@ -1,7 +1,5 @@
 """Odd input that is fine, and large input: every byte that is not cut stays, and can be reported on."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Formats that are only read: reports work on them, writing is refused, and `--to` is offered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

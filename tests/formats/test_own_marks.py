@@ -1,7 +1,5 @@
 """Tell our summaries from other messages with a mark, which get an escape, by words and place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """Recognise our summaries, and treat those that a client wrote."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Content that is in a transcript more than once: blocks, lines, images."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from build import LONG, anthropic, assistant, call, read_turn, result, text, user

@@ -1,7 +1,5 @@
 """Traces of Langfuse and LangSmith, and spans of OpenTelemetry: the newest call of a model counts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Input that is not understood is refused by name or reported; never called valid or silently 0 % saved."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

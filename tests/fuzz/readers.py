@@ -4,8 +4,6 @@ make fuzz, for longer: make fuzz FUZZ_SECONDS=3600
 Seeds are the sample transcripts and presets, cut to a size at which mutations still hit something.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import tempfile

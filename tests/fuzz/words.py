@@ -5,8 +5,6 @@ and ledgers stand where nobody of us put them. Whatever they say, a run ends, it
 prelude did is undone word for word, and rules of the user stay.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The benchmarks run, and the guide to the prelude shows what happens."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Figures that were reached are held and written anew only where better; the bill of what is read again."""
 
-from __future__ import annotations
-
 import copy
 import runpy
 import tomllib

@@ -1,7 +1,5 @@
 """What belongs to a new format, command, preset or report besides its file; tables by kind have every kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from enum import Enum

@@ -1,7 +1,5 @@
 """The harness for live runs: an agent with and without the proxy, here against a scripted model on this machine."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

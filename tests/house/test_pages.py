@@ -1,7 +1,5 @@
 """The pages: every link in them leads somewhere, and every page can be reached from the README."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

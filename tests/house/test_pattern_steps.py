@@ -4,8 +4,6 @@ Files come from others, and so do the names, paths and commands in them: a patte
 hangs on a long run of what it repeats. Possessive repeats and atomic groups do not, nor do texts cut without a pattern.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The comparison with other tools: what they are given, what they give back, and the page that it writes."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

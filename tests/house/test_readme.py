@@ -1,7 +1,5 @@
 """What the README and the page of commands show is what happens: their console sessions and their Python are run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

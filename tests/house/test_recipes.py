@@ -1,7 +1,5 @@
 """The recipes of docs/commands.md work as they stand there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Measured by running the command in a process of its own and listing its modules at the end.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The way through the house: how many files the main job goes through, and whether it asks what it need not know."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

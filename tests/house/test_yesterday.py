@@ -1,7 +1,5 @@
 """What earlier versions wrote and left on a machine: every later one restores, shows and goes on with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

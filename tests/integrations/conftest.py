@@ -1,7 +1,5 @@
 """Tests with the packages of others are imported only where they are asked for: that alone takes many seconds."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rows on engines of others: Hugging Face datasets, Ray Data, and `condense run --engine ray`; Ray starts once."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The examples of docs/live.md, over a server in place of the model."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

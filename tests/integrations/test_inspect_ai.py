@@ -1,7 +1,5 @@
 """Inspect AI's react agent with the compaction strategy: over its providers of two APIs, and over its mockllm."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

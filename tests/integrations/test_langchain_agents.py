@@ -1,7 +1,5 @@
 """LangChain agents with the middleware and the edit: over its clients of two APIs, and over a model of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

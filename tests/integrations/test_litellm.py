@@ -1,7 +1,5 @@
 """LiteLLM's own guardrail sends rows to the proxy and puts back what it gets."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

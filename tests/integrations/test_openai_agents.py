@@ -1,7 +1,5 @@
 """The OpenAI Agents SDK with the filter: over its model of the Responses API, and over its ScriptedModel."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

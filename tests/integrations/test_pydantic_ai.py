@@ -1,7 +1,5 @@
 """Pydantic AI's agents with the capability: over its models of two APIs, and over a FunctionModel."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

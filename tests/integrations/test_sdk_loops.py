@@ -1,7 +1,5 @@
 """Loops over the SDKs themselves, sync and async, with what reaches the server."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

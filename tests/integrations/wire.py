@@ -3,8 +3,6 @@
 It reports more and more usage, so that a policy of 60,000 tokens decides by what was reported alone.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Both forms of the kernels, whichever this checkout runs: compiled into a folder of the tests, and interpreted."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The laws that every run keeps, as checks on one run. Generated and real transcripts go through the same ones."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from zlib import crc32

@@ -1,7 +1,5 @@
 """Summaries as checks on one run: where they come, and what stays of a file in which a client hides or branches off."""
 
-from __future__ import annotations
-
 from condense_cli.core import json_text
 from condense_cli.core.transcript import Source
 from condense_cli.passes.condensation import Condensation

@@ -1,7 +1,5 @@
 """The sums that a reader can check, as checks on one run: savings by kind, and references as `restore` finds them."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from condense_cli import api

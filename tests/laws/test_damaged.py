@@ -1,7 +1,5 @@
 """Damaged files, and sessions whose lines stand in odd orders: what a run writes of them reads back as it was meant."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

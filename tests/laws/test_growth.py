@@ -1,7 +1,5 @@
 """Work that would take the square of its input, counted in operations: twice the input, about twice the work."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from typing import Any

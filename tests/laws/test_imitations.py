@@ -1,7 +1,5 @@
 """Text of others that imitates markers and references: it is text, and stays so when the transcript changes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The laws on the sample transcripts and, where they are present, on real ones, for each preset."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

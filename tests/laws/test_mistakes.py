@@ -8,8 +8,6 @@ input cut before the summarizer sees it: `test_a_long_text_is_summarized_in_part
 A test here holds that they are there.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Law 10 on conversations with earlier summaries, compactions of their clients, and pins in between."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Results that would be wrong are not given: read back, held against the rules, with what to keep to avoid it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What holds for the measures on every transcript, generated and real."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person typed stays, wherever a client puts it: law 5 in every format, at every target, over several rounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial

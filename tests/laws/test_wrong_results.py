@@ -3,8 +3,6 @@
 The faults are made up; whether there is one is another test's matter.
 """
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, assistant, call, conversation, result, text, user
 from msgspec.structs import replace

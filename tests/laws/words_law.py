@@ -1,7 +1,5 @@
 """Law 5 for the user's own words and the newest turns, as checks on one run."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from condense_cli import api

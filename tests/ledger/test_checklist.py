@@ -1,7 +1,5 @@
 """The list, made without a model, of items that a summary must hold."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, assistant, call, result, text, user
 

@@ -1,7 +1,5 @@
 """The ledger of a conversation: what is taken from calls and their results."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

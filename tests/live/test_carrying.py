@@ -1,7 +1,5 @@
 """Messages of a framework as blocks and back, with a framework of three keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Live: what it sends, when it decides, and what it does when something goes wrong."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

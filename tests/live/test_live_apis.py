@@ -1,7 +1,5 @@
 """A conversation that goes on in the forms of Bedrock's Converse API and of Google's."""
 
-from __future__ import annotations
-
 import copy
 import json
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Live: files at work are spared; all is condensed anew where that pays soon."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

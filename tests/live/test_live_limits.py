@@ -1,7 +1,5 @@
 """Live: a limit that is stated is kept, and what goes on beside the conversation for it comes to an end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

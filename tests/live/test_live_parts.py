@@ -1,7 +1,5 @@
 """Independent parts of Live: reported usage, policies, digests of requests."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

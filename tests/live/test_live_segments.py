@@ -1,7 +1,5 @@
 """Which frozen segments belong to a request: those that were decided over its first messages, byte for byte."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

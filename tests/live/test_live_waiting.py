@@ -1,7 +1,5 @@
 """Live: how long a request waits for a decision, decisions that are prepared, and what does not fit the window."""
 
-from __future__ import annotations
-
 import threading
 from datetime import UTC, datetime
 from pathlib import Path

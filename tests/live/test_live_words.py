@@ -1,7 +1,5 @@
 """Live: what it refuses, and what its decisions say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts of requests: what is equal, what may be marked, what an SDK's objects are sent as."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The budget of a run: no call starts that could cross it; answers that are kept are not called for again."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nothing leaves this machine without consent, secrets are masked; the one request for what a summary lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

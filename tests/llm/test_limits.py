@@ -1,7 +1,5 @@
 """Limits of what calls may use: keys, variables and flags, days and conversations, small windows."""
 
-from __future__ import annotations
-
 import sqlite3
 import stat
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Masking of detected secrets. The detector here is a list, so that nothing else is tested."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """The cache of answers: what it keeps, who may read it, and that nothing wrong with it stops a run."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """Fulfilling many requests: order, concurrency, failures, interrupts, and what all of it cost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

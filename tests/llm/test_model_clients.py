@@ -1,7 +1,5 @@
 """Calls of both APIs with the real SDKs against a server on this machine: an answer, or one clear reason."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import model_server as played

@@ -1,7 +1,5 @@
 """Cost of model calls by the accounting of each API, with the figures of a worked example."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

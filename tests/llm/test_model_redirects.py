@@ -1,7 +1,5 @@
 """Redirects of model servers, with the real SDKs: text goes to the origin that the profile names, and nowhere else."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import model_server as played

@@ -1,7 +1,5 @@
 """Secrets that are masked before anything is sent. Every secret here is made up by the test."""
 
-from __future__ import annotations
-
 import random
 import string
 from copy import copy

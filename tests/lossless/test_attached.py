@@ -1,7 +1,5 @@
 """Texts that Claude Code attaches again and again, such as a file with instructions: older ones refer to the newest."""
 
-from __future__ import annotations
-
 import json
 
 import laws

@@ -1,7 +1,5 @@
 """Reading references, line by line: the messages without them, and the report on them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

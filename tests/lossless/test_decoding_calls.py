@@ -1,7 +1,5 @@
 """References in the arguments of calls, and to them: each value is a text of its own, a list of todos is one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The provider that writes references alone, and its fallback where they are not enough."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from build import anthropic, assistant, call, configuration, result, user

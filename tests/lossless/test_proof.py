@@ -1,7 +1,5 @@
 """References are proven before they are written: each decodes to what it was made from, or is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

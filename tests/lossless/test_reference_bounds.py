@@ -1,7 +1,5 @@
 """References that would blow up a file: what they may give is bounded, and what goes beyond it is text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

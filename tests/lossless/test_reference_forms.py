@@ -1,7 +1,5 @@
 """Single cases of the prelude: one oddity each, which must become a reference and come back as it was."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from string import ascii_lowercase

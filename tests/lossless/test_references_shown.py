@@ -1,7 +1,5 @@
 """References in the report of a run, in diffs, in inspect and show."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

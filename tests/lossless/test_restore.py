@@ -1,7 +1,5 @@
 """`condense restore`: what a lossless run wrote comes back, and what cannot come back is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

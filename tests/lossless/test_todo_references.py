@@ -1,7 +1,5 @@
 """Lists of todos in the lossless prelude: todos that a newer list holds too become references, and come back."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

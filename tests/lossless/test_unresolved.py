@@ -1,7 +1,5 @@
 """`restore` on lines in the form of references that do not resolve: broken ones of ours, or text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Output decodes as intended: wrong references are dropped, and foreign text that would count gets escapes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

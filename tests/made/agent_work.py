@@ -1,7 +1,5 @@
 """A piece of work of an agent that calls functions, which several formats hold, and what is left of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

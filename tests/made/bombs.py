@@ -1,7 +1,5 @@
 """References each of which means what others give, so that a few lines would become gigabytes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Broken sessions as public threads describe them, made up: what happened, the file, and what is changed in it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

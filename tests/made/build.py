@@ -1,7 +1,5 @@
 """Small transcripts for tests that are about one thing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

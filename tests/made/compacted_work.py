@@ -4,8 +4,6 @@ Two files are read before the compaction. Behind it the first of them is read ag
 only stands before the compaction, is edited, and a name from there is said.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged files: lines gone, twice, swapped, moved or cut short, as crashes, merges and editors leave them."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

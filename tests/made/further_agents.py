@@ -1,7 +1,5 @@
 """Generated conversations as further clients and tools write them down, from messages of chat completions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """A session that looks something up and names it later: what of it has to stand is known."""
 
-from __future__ import annotations
-
 from build import anthropic, assistant, read_turn, user
 
 from condense_cli.core.transcript import Transcript

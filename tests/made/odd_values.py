@@ -1,7 +1,5 @@
 """Small files of every format, and what becomes of them where values have other types, or names are others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy

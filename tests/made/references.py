@@ -1,7 +1,5 @@
 """What has to hold for references, as checks on messages. Generated and real transcripts go through the same ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

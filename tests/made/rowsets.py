@@ -1,7 +1,5 @@
 """Sets of rows for tests: each row is a conversation with results that the preset `speed` cuts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Traces of Langfuse and LangSmith: what each call of a model was asked and what it answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests are billed as the provider's cache has it: what is read, written, or neither, and what that costs."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

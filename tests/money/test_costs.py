@@ -1,7 +1,5 @@
 """Costs of a condensed conversation: tokens, money, and readable figures."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

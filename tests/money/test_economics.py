@@ -1,7 +1,5 @@
 """When condensing pays: the formulas, against a table worked out by hand and against a simulation."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from math import ceil
 

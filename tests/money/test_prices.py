@@ -1,7 +1,5 @@
 """Prices come from the table, in the shape of names that transcripts hold; what it lacks is unknown."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any

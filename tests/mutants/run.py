@@ -10,8 +10,6 @@ With `--all` the slow tests of a module, and more generated examples, meet what 
 is printed, and the status is 1 where the fast tests kill less than 95 % of what all of them kill.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import difflib

@@ -1,7 +1,5 @@
 """Passes in batch mode: what one summary takes the place of, and what is taken in later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import laws

@@ -1,7 +1,5 @@
 """How a summary of many messages is written: roles that alternate, and the means of each format."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Clients say in results that a file is in the conversation as it is: that goes where a pass cut the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import laws

@@ -1,7 +1,5 @@
 """The table of a run: a row for every block, from which receipts, sums and references are computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Files at work: what shows a file that the newest turns use or name stays whole, while there is room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Lists of what Claude Code offers: those that newer ones repeat go, and with a small target all of them."""
 
-from __future__ import annotations
-
 import json
 
 import laws

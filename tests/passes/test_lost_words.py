@@ -1,7 +1,5 @@
 """Whether words of the user are gone: from their own message, and from every ledger that could quote them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which blocks selectors mean."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import build

@@ -1,7 +1,5 @@
 """Down to a target in place: an exchange stays as call and result, or its kept lines are in a note."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

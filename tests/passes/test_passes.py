@@ -1,7 +1,5 @@
 """Operations, conditions, targets and receipts, on small transcripts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Provider smart configured by phases: what each phase does, when it runs, and the passes that it becomes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

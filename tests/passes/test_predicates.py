@@ -1,7 +1,5 @@
 """Predicates one by one. Of ages: what a summary stands for makes all that is before it older, and not itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

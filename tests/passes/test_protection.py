@@ -1,7 +1,5 @@
 """What a selection takes and what is protected from every pass, worked out for single messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

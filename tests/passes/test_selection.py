@@ -1,7 +1,5 @@
 """What a pass may touch: selections, and what is protected from all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

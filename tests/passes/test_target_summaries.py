@@ -1,7 +1,5 @@
 """Down to a target with one summary of the oldest messages, where nothing else meets it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Provider truncation: what is cut, what is suppressed, and what stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

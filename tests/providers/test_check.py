@@ -1,7 +1,5 @@
 """The decision to condense, the facts about a model behind it, and `condense check`."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

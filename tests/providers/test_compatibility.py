@@ -5,8 +5,6 @@ function there are `api.condense` and `decide`; nothing is sent anywhere, since 
 The prompt is our own, with their six sections.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Provider native: when it refuses, and what it writes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

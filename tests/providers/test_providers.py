@@ -1,7 +1,5 @@
 """The template of providers: what a provider need not do itself, and what a broken one cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

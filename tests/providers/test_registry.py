@@ -1,7 +1,5 @@
 """The registry of providers: built-in ones first, packages when they are asked for, the user's settings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Automatic condensing that is switched off: over the limit the sliding window acts, where it is configured."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, conversation
 from msgspec.structs import replace

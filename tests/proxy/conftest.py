@@ -1,7 +1,5 @@
 """An API that answers, and a proxy before it that decides as soon as it may."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

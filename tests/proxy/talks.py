@@ -1,7 +1,5 @@
 """Conversations that a client sends request by request, and what arrives of them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

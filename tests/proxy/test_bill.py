@@ -4,8 +4,6 @@ The API here keeps a cache as `money/bill.py` models it, and reports what that c
 difference between that and a sum over the requests as the client made them, by prices and rules that are repeated here.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Requests for a compaction: recognized and answered here, and everything that only looks like one passed on."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

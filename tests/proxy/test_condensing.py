@@ -1,7 +1,5 @@
 """What becomes of a conversation on the way: its bytes, request after request, and when a decision is taken."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

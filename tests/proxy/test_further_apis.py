@@ -1,7 +1,5 @@
 """Conversations on their way to Bedrock's Converse API and to Google's: the model is in the path."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

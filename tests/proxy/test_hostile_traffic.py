@@ -1,7 +1,5 @@
 """What no client sends, and no API answers: nothing of it is in the way, fills the memory, or is told elsewhere."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 

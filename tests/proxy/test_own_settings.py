@@ -1,7 +1,5 @@
 """Clients by name: variables, options and copies of their own files that lead them here, and what is said otherwise."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

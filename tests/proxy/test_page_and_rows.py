@@ -1,7 +1,5 @@
 """The page that shows what the proxy does, and rows that a gateway has condensed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What passes through the proxy as it is, and what becomes of connections that end early."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

@@ -1,7 +1,5 @@
 """`condense proxy`: the clients that it starts, and what it says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """An API on the loopback interface that does as it is told, and a proxy before it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Curves of what is left at which size, paired differences with their intervals, and ways side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """Measuring ways to condense: cuts, ways to compare with; each where the right number is known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count as numbers
 from typing import Any

@@ -1,7 +1,5 @@
 """One figure of what a way keeps, and which way beats which."""
 
-from __future__ import annotations
-
 import pytest
 import real
 from msgspec.structs import replace

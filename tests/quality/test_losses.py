@@ -1,7 +1,5 @@
 """What a condensed conversation no longer says: named, with the message that had it, the most valuable first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which presets are beaten, which one is recommended, and what is said of how much each keeps."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions to a condensed conversation, and the answers still in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Compactions that clients made: what they lost, on work of which that is known."""
 
-from __future__ import annotations
-
 import json
 
 import agent_logs

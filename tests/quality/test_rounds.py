@@ -1,7 +1,5 @@
 """Five rounds of work and condensing: what each gets, and what is left of the user's sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

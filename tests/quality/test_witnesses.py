@@ -1,7 +1,5 @@
 """Witnesses on made-up sessions where the right share is obvious."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Broken sessions are mended with the least change, each change is told, and what is right stays as it is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

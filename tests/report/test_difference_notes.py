@@ -1,7 +1,5 @@
 """The difference of two files: what it calls a cut, where calls became notes, and why lines went."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`condense evaluate --html FILE`: curves and tables as a page, and the picture alone."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence

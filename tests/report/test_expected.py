@@ -1,7 +1,5 @@
 """A run says how much of what later work on its own transcript needs it is expected to keep."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

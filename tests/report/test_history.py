@@ -1,7 +1,5 @@
 """`condense inspect --history`: what a session cost by source, each rebuilding of the cache, and what if."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of a run: what it shows of each block, that the sums hold, and that nothing of a transcript is markup."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """Tables fit the terminal and texts are safe to show; the table of compactions and clearings."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`Condenser`: what engines map over batches of rows. The real engines are tried in `make integrations`."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

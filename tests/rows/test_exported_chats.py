@@ -1,7 +1,5 @@
 """What ChatGPT and Claude export is a set of rows: each conversation is one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

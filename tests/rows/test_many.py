@@ -1,7 +1,5 @@
 """Many files in one run: a folder of results, one failing file among others, and going on where it stopped."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

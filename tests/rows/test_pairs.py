@@ -1,7 +1,5 @@
 """Sets of preferences: `chosen` and `rejected` are both condensed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sets of rows in Parquet files, logs of Inspect AI and JSON arrays: what is beside the conversations stays."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Sets of rows: every row is a conversation of its own, and everything around it stays byte for byte."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

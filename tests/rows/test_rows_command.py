@@ -1,7 +1,5 @@
 """`condense run` on sets of rows: each row for itself, line by line, by one process or several."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

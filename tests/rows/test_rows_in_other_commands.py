@@ -1,7 +1,5 @@
 """The other commands on sets of rows: restore, validate, inspect, estimate, and those that take one row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

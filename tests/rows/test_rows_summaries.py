@@ -1,7 +1,5 @@
 """Models that write summaries for rows, and for many files: one budget and one cache for all of them."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

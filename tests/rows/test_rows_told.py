@@ -1,7 +1,5 @@
 """`run --cost` and `run -v` on a set of rows, and engines that work on its shards."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import re

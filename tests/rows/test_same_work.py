@@ -1,7 +1,5 @@
 """One file, many files, rows: the same flags and the same settings of the user give byte for byte the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """`--split`: a trajectory becomes several rows, each what a model would have seen whose conversation was condensed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

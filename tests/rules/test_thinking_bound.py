@@ -1,7 +1,5 @@
 """Which thinking a change invalidates: all behind it, and none before."""
 
-from __future__ import annotations
-
 import pytest
 from build import anthropic, assistant, openai, read_turn, result, text, thinking, user
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """One test per API rule: the violation is found, named and placed, and its mended twin passes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

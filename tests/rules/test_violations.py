@@ -4,8 +4,6 @@ A run holds the violations of its output against those of its input by rule and 
 hides a new one behind an old one. So every rule is broken twice, beside things that look alike and break nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

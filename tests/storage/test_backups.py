@@ -1,7 +1,5 @@
 """Backups by themselves: their names, which of them is meant, and what every refusal says."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

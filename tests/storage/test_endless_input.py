@@ -1,7 +1,5 @@
 """Devices and pipes without an end stop at a stated size; a file is read whatever its size."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reading and writing whole files: what is there afterwards, and which error says what."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

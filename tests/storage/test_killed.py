@@ -1,7 +1,5 @@
 """Whatever moment a process is killed at: the old file or the new one, whole, and nothing is lost."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

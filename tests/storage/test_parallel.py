@@ -1,7 +1,5 @@
 """Work spread over processes: order, errors, and what happens when it is left early."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

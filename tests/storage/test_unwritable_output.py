@@ -1,7 +1,5 @@
 """Outputs that cannot be written: exit status and reason, and what was there before stays."""
 
-from __future__ import annotations
-
 import os
 import resource
 from pathlib import Path

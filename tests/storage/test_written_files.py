@@ -1,7 +1,5 @@
 """The files of a run: permissions, links and order of writing; compressed files and sessions in a database."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """Results of calls in which the user said something, as clients word them, and such in which nobody did."""
 
-from __future__ import annotations
-
 import json
 
 from build import LONG

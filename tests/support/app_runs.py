@@ -1,7 +1,5 @@
 """The app without a terminal: keys in, screens out."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path

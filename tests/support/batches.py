@@ -1,7 +1,5 @@
 """One pass in batch mode, a summarizer that notes what it was asked, and what is left then."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Files in which clients keep their settings, and what is in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Configurations that several tests read: a small one with both spellings and an alias, and all the keys there are."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 MINE: Final = """\

@@ -1,7 +1,5 @@
 """Runs of `condense` with a model that writes the summaries: the user's files, and what is read off a report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from decimal import Decimal

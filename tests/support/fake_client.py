@@ -1,7 +1,5 @@
 """A client of a model that answers as a test says, and requests to fulfil with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The kernels as Python and as compiled modules: one of either, imported from a folder, and processes that use them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A session to condense, what the preset `speed` makes of it, and ways to run the command."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import io

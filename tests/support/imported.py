@@ -1,7 +1,5 @@
 """Runs the command in a process of its own and lists the modules that it imported."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

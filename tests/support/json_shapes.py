@@ -1,7 +1,5 @@
 """The JSON that the commands print, as types: exactly these keys, each with a value of its type."""
 
-from __future__ import annotations
-
 from typing import Any
 
 LOST: dict[str, Any] = {

@@ -6,8 +6,6 @@ makes one folder per kill in FOLDER and leaves there what was found afterwards. 
 process, because starting Python a hundred times would take most of the time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

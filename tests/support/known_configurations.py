@@ -1,7 +1,5 @@
 """Configurations as their authors wrote them down: JSON in camelCase, whole. They have to run as they are."""
 
-from __future__ import annotations
-
 from typing import Final
 
 PRELUDE: Final = """"losslessPrelude": {

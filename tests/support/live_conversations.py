@@ -1,7 +1,5 @@
 """Made-up conversations that grow under a `Live`, which condenses them as soon as it may."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agent_work import answer, asked, call

@@ -1,7 +1,5 @@
 """A conversation sent request by request through Live, and what has to hold for each request."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator, Sequence

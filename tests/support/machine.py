@@ -1,7 +1,5 @@
 """A made-up machine with sessions of every client, for tests that look for them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

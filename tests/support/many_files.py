@@ -1,7 +1,5 @@
 """Folders of many files, and runs on them by one process."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

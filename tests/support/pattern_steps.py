@@ -4,8 +4,6 @@ Python's own engine counts nothing. Here its parse tree is walked as the engine 
 the count is the same on every machine; what is matched is compared with what the engine says.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Packages as an installer leaves them: modules and their entry points in a folder for PYTHONPATH."""
 
-from __future__ import annotations
-
 import shutil
 import tomllib
 from collections.abc import Mapping

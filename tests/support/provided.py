@@ -1,7 +1,5 @@
 """A provider as a package brings it, and packages as they are found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

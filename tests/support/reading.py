@@ -1,7 +1,5 @@
 """Small conversations with references of somebody's, and what reading them gives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bombs import LINES

@@ -1,7 +1,5 @@
 """Real transcripts, where they are present beside the project."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import cache

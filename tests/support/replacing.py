@@ -1,7 +1,5 @@
 """A session condensed in place, what then stands beside it, and ways in which it goes on meanwhile."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from helpers import Outcome, condense

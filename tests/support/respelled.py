@@ -1,7 +1,5 @@
 """JSON whose strings are spelled in many ways: the same values, each character as itself or as one of its escapes."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 

@@ -1,7 +1,5 @@
 """Summarizers for tests: what a model could answer, and could fail to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The model's tokens: what leads from the tokens that are counted to those that its provider bills."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Facts about single models."""
 
-from __future__ import annotations
-
 import pytest
 
 from condense_cli.tokens.models import forgets_thinking

@@ -1,7 +1,5 @@
 """The table of tokens: it counts as the tokenizer does that it was made from, or leaves it to that one."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from collections.abc import Iterator

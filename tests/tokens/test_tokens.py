@@ -1,7 +1,5 @@
 """Counting: exact for OpenAI's encodings, never a download, each text once."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

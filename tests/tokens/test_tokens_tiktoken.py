@@ -1,7 +1,5 @@
 """tiktoken counts on request: by what this machine has, without a download, and the same in every process."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

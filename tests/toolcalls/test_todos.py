@@ -1,7 +1,5 @@
 """Lists of todos that a later call replaced: they go in the passes, and the newest stays."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

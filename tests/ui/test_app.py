@@ -1,7 +1,5 @@
 """From the list of sessions to one of them, and back; and what the command says where there is no terminal."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

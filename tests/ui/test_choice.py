@@ -1,7 +1,5 @@
 """Choices, and undoing them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from threading import Event
 

@@ -1,7 +1,5 @@
 """The editor of configurations: passes, forms from the schema, faults where they are, and the text that is saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A session as text: the strip, the list of messages, the text of one with its cuts. None of it needs a terminal."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One session in the app: what it shows, what its keys do, and that every step can be undone."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from threading import Event

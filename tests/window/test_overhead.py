@@ -1,7 +1,5 @@
 """Tokens of a request besides its messages: known only if the file has the conversation from its beginning."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

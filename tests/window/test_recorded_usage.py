@@ -1,7 +1,5 @@
 """Use of the context by recorded usage, while the messages before it are unchanged."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Size of a context window, and the share that a transcript fills with all else that requests carry."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -1,7 +1,5 @@
 """What a version freezes: the runs whose results later versions have to read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath

@@ -5,8 +5,6 @@
 writes `yesterday/NAME/`; without a name it is the version's. A folder that is there is never changed.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

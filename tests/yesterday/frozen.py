@@ -1,7 +1,5 @@
 """The list of what a version froze, and what is asked of each file: the same at freezing and ever after."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

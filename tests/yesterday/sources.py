@@ -1,7 +1,5 @@
 """The inputs that a version freezes its work on: one small session in every format, and others for what is rare."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

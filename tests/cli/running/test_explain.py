@@ -1,7 +1,5 @@
 """A run says what happened and nothing else; with `--explain` why each block was cut or kept."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`condense run --html FILE`: where the page goes, beside what else, and where it makes no sense."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`condense run --in-place`: nothing is ever lost, and what is not safe is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

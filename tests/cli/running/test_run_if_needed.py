@@ -1,7 +1,5 @@
 """`condense run --if-needed`, the fallback that a configuration asks for, and what is logged of a run."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from pathlib import Path

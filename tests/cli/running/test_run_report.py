@@ -1,7 +1,5 @@
 """The report of `condense run`, its costs too: short for people, with the way on; whole for programs."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """`condense run` with a model that writes the summaries, or fails: nothing is lost, and what it cost is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Summaries are checked for content: what is missing is asked for once, then the ledger says it, or there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """What summaries may cost: limits that stop in time, and prices that are known without a call."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import model_server as played

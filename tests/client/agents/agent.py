@@ -1,7 +1,5 @@
 """What the further clients have in common: a throw-away home, a session recorded in it, and going on with one."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Chat completions, as far as a client needs them: streamed answers from a script in the words of `messages_api`."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator, Sequence

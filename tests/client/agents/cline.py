@@ -1,7 +1,5 @@
 """Cline CLI in a throw-away home."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

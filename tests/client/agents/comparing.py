@@ -1,7 +1,5 @@
 """What a client sends and what our reader takes for the conversation, piece by piece, whichever API it is sent to."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

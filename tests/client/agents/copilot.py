@@ -1,7 +1,5 @@
 """Copilot CLI in a throw-away home, with a provider of the user's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..loopback import Json

@@ -1,7 +1,5 @@
 """The Gemini API, as far as a client needs it: streamed answers from a script in the words of `messages_api`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """opencode in a throw-away home. It keeps sessions in a database: one is exported to be condensed, and imported."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """pi in a throw-away home."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a conversation is compared by."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

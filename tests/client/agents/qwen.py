@@ -1,7 +1,5 @@
 """Qwen Code in a throw-away home."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..loopback import Json

@@ -1,7 +1,5 @@
 """opencode, pi, Gemini CLI and others send what our reader takes for the conversation, before and after condensing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import datetime

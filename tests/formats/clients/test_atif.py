@@ -1,7 +1,5 @@
 """Trajectories in Harbor's interchange format and sessions of Google's ADK: their oddities."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

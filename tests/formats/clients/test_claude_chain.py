@@ -1,7 +1,5 @@
 """Find the conversation in the records of a Claude Code session, rule by rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Claude Code sessions: the live chain, parallel calls, compaction, relinking, display-only keys."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

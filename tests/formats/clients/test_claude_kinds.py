@@ -1,7 +1,5 @@
 """Count a Claude Code session: records that are sent, those that never are, and the recorded prompt."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

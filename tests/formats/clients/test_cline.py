@@ -1,7 +1,5 @@
 """Sessions of the Cline SDK: results are lists of entries, or an object inside a string."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

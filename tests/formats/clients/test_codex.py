@@ -1,7 +1,5 @@
 """Read rollouts of Codex CLI: what the client would send, what a file tells of it, and faults."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Content of a Codex rollout that is only displayed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

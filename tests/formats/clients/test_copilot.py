@@ -1,7 +1,5 @@
 """Sessions of Copilot CLI: the conversation as the client builds it, and what changes in the file with it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chats of Gemini CLI: one object, and logs, of which no line goes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

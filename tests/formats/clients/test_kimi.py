@@ -1,7 +1,5 @@
 """Wire logs of Kimi Code: the context as the client builds it, event by event."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

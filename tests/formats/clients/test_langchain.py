@@ -1,7 +1,5 @@
 """Messages of LangChain in their three forms, with calls that are repeated."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

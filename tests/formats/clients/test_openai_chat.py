@@ -1,7 +1,5 @@
 """Chat completions: parts and calls of many kinds, and the evidence of the format without calls."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

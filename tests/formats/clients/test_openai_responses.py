@@ -1,7 +1,5 @@
 """Items of the Responses API: evidence, each kind of item, what goes with reasoning, refusals."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs of OpenHands and event logs of its SDK: events that are messages, their links and their copies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

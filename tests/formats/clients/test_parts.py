@@ -1,7 +1,5 @@
 """Formats whose content is parts: Bedrock Converse, Gemini's contents, Goose, Droid, Amp, the AI SDK's UI messages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sessions of pi: the path to the last entry, compactions, and summaries as branches that were left."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sessions of Qwen Code: records that are sent, and how they differ from Claude Code's."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Links of a Claude Code session when records go: each leads to the nearest record before it that stays."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from typing import Any

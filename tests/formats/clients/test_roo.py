@@ -1,7 +1,5 @@
 """Roo Code and Cline: calls and results inside text, hidden messages, native tool blocks."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Session traces of the Hugging Face Hub: evidence of the format, and what a changed one keeps."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

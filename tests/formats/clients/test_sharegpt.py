@@ -1,7 +1,5 @@
 """Conversations of training sets: both forms of ShareGPT."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Write SWE-agent trajectories: the log of steps loses what the history loses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

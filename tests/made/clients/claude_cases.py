@@ -3,8 +3,6 @@
 `tests/formats/clients/test_claude_chain.py` holds our reader against them, `tests/client` the client itself.
 """
 
-from __future__ import annotations
-
 from build import call, result, text, thinking
 from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, queued, record, reply, said, uuid
 from compaction_cases import COMPACTED

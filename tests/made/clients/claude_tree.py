@@ -1,7 +1,5 @@
 """Records of a session of Claude Code by their numbers: each hangs on the one that it names."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from build import LONG, call, result, text

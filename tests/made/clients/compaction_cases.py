@@ -1,7 +1,5 @@
 """Small sessions of Claude Code that the client compacted: where the conversation begins, and what stays before it."""
 
-from __future__ import annotations
-
 from build import text, thinking
 from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, boundary, prompt_note, reply, said, summary, uuid
 

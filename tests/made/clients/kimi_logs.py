@@ -1,7 +1,5 @@
 """Events of wire logs of Kimi Code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from build import LONG

@@ -1,7 +1,5 @@
 """Small sessions of Claude Code with records beside the messages: which of them are sent, and what others change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from build import call, text, thinking

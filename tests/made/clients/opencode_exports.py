@@ -1,7 +1,5 @@
 """Exports of opencode."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

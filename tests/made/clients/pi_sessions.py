@@ -1,7 +1,5 @@
 """Entries of sessions of pi."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from build import LONG

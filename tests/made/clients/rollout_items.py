@@ -1,7 +1,5 @@
 """Items of a rollout of Codex CLI, as the client writes them, and a rollout of some."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trajectories of SWE-agent: actions inside text, native tools, and files of them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
