@@ -13,8 +13,6 @@ from rapidfuzz import fuzz
 from real import SAMPLES
 
 from condense_cli import api
-from condense_cli.core.shared import sharing
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive import answers, parts, reading, versions
 from condense_cli.extractive.answers import own_units
 from condense_cli.extractive.parts import likeness, restated_units
@@ -23,6 +21,8 @@ from condense_cli.extractive.remembered import priced_of, remember
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.shared import sharing
 
 WORDS = ("error", "Error:", "E  ", "e  x", "FAILED", "not found", "def f", "class Fail", "plain", "erſt", "aſsert", "")
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)

@@ -17,7 +17,6 @@ from summarizers import Short
 
 from condense_cli import api
 from condense_cli.core.markers import ELLIPSIS, gaps_in
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block
 from condense_cli.core.values import BlockKind
 from condense_cli.extractive import reasons as finding
@@ -30,6 +29,7 @@ from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import IN_NOTE, Receipt
 from condense_cli.report.difference import What, of_run
 from condense_cli.report.text import lines_text, receipt_text
+from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()

@@ -18,11 +18,11 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Prelude
 from condense_cli.config.preset_folders import preset_names
-from condense_cli.core.tokens import Counter
 from condense_cli.extractive import likelihood
 from condense_cli.extractive.likelihood import MODEL, Model
 from condense_cli.extractive.survey import Survey
 from condense_cli.lossless.references import parse_reference
+from condense_cli.tokens.counting import Counter
 
 GUIDE = (PROJECT / "docs" / "offline.md").read_text().partition("\n## Which lines stay")[0]
 MEASURED = (PROJECT / "benchmarks" / "measured.md").read_text()

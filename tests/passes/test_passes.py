@@ -30,12 +30,12 @@ from summarizers import Failing
 from condense_cli import api
 from condense_cli.config.loading import load_preset
 from condense_cli.config.models import Selection
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Transcript
 from condense_cli.passes.blocks.cutting import LEAST_SAVED, CutLimits, truncate
 from condense_cli.passes.receipts import PRELUDE, Kept, Status
 from condense_cli.report.run.shortcomings import warnings_of
+from condense_cli.tokens.counting import Counter
+from condense_cli.tokens.factor import factor_of
 
 # --- Operations -------------------------------------------------------------------------------------------------------
 
@@ -286,8 +286,8 @@ def test_every_block_has_a_receipt() -> None:
     ],
 )
 def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
-    from condense_cli.core.tokens import Counter, encoding_for
     from condense_cli.report.run import facts
+    from condense_cli.tokens.counting import Counter, encoding_for
 
     configured = configuration(one_pass(**keys))
     condensation = api.condense(anthropic(*conversation()), configured, summarizer=Failing())
