@@ -1,5 +1,7 @@
 """What fills a transcript: the figures add up, name the right blocks, and fit the terminal."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The list of sessions for people, and the origin of condensed ones."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

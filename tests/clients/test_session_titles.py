@@ -1,5 +1,7 @@
 """Titles of sessions: from the user, from the client, or from the first request."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Options as classes, and flags of one run that change the configuration: what a run then leaves alone."""
 
+from __future__ import annotations
+
 import inspect
 import json
 from pathlib import Path

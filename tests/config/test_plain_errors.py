@@ -1,5 +1,7 @@
 """Mistakes in configurations: each is said with the shape that would be right, and all of them at once."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

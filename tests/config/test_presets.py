@@ -1,5 +1,7 @@
 """The presets: what they are called, what they say, how their sizes compare, and that they are as written down."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Final
 

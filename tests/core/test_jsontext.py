@@ -1,5 +1,7 @@
 """Replacing values in JSON text: the value changes, and not a character around it."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The language for what is kept or cut: how it is read, written, and what is said of what it cannot read."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

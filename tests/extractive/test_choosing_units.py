@@ -1,5 +1,7 @@
 """Choosing units: what is spent is what the kept units and their markers cost, and nothing worth its tokens is left."""
 
+from __future__ import annotations
+
 import gc
 import weakref
 from array import array

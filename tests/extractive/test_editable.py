@@ -1,5 +1,7 @@
 """What is known of lines that later edits may have to match."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from itertools import pairwise

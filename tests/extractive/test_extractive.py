@@ -1,5 +1,7 @@
 """Shortening without a model: what stays, how it is marked, how large it is, and that nothing is done twice."""
 
+from __future__ import annotations
+
 from math import exp
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Fewer holes: small gaps, headings with their sections, wrapped sentences, lines that are not broken."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise

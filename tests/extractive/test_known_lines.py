@@ -1,5 +1,7 @@
 """What is known of lines once it is read: kinds told by all lines of a text, what several states share."""
 
+from __future__ import annotations
+
 import json
 import random
 from collections import Counter as Counts

@@ -1,5 +1,7 @@
 """Reasons of lines in receipts, with `--explain`, in the diff and in JSON: true, the same everywhere, only if asked."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Any

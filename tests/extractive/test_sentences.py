@@ -1,5 +1,7 @@
 """Sentences: where they end, what each is to those who go on, and that they stay or go one by one."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

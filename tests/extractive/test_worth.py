@@ -1,5 +1,7 @@
 """Passes in mode extract with a `min_worth`: what later work is expected to need too little of goes, target or none."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

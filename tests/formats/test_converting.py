@@ -1,5 +1,7 @@
 """Convert to messages of an API: pairing, roles, ids, thinking, images, and the report of losses."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The laws on the files of many agents, clients and tools, and what their formats have in common."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import agent_logs

@@ -1,5 +1,7 @@
 """`restore` returns the same bytes, however a file spells its strings or mixes spellings."""
 
+from __future__ import annotations
+
 import json
 from random import Random
 

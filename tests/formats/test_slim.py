@@ -1,5 +1,7 @@
 """`--slim`: a smaller file with the same conversation."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -3,6 +3,8 @@
 `tests/fuzz/readers.py` does the same guided by coverage, for as long as one likes.
 """
 
+from __future__ import annotations
+
 import contextlib
 from typing import Any
 

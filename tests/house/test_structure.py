@@ -1,5 +1,7 @@
 """The shape of the house: imports point one way, files stay small, presets travel with the package."""
 
+from __future__ import annotations
+
 import ast
 from collections import Counter
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """What a conversation becomes is the same bytes whether kernels are compiled or not."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The split that is written out counts as tiktoken does, interpreted and compiled."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Every file that is known is read as what it is, or refused with a message that says why and what to do."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """The laws on generated transcripts with generated configurations."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import laws

@@ -1,5 +1,7 @@
 """What Live promises, over generated conversations that are sent request by request."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

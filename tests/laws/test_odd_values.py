@@ -1,5 +1,7 @@
 """Values of odd types, and names that nobody knows: refused, said, or read as before. Never an error of ours."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Law 10 on conversations with earlier summaries, compactions of their clients, and pins in between."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from typing import Any

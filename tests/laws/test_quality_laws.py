@@ -1,5 +1,7 @@
 """What holds for the measures on every transcript, generated and real."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """Laws of repair: what is right stays, any damage leads to a valid file or a clear error, and once is enough."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Law 4 over rounds: what an earlier summary holds is kept at least as well as one run over everything keeps it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The user's own words and the newest turns go last."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

@@ -1,5 +1,7 @@
 """The laws over transcripts that are full of our own vocabulary."""
 
+from __future__ import annotations
+
 import laws
 import pytest
 from generated_configurations import configurations

@@ -1,5 +1,7 @@
 """The text of a compaction: the user's words, the state of the work and lines, read back and continued."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The ledger as a value: how stretches merge, its text and back, and its bounds."""
 
+from __future__ import annotations
+
 import pytest
 from batches import Noting, again, batch
 from build import anthropic, assistant, call, conversation, read_turn, result, user

@@ -1,5 +1,7 @@
 """The ledger of a conversation: what is taken from calls and their results."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Recaps: the user's words as instructions, all else as data that cannot get out, and what a compaction lost."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

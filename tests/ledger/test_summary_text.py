@@ -1,5 +1,7 @@
 """The text of a summary: headings, replies with their question, effects of command lines on files."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A transcript counted by its provider: what is sent, what comes of the answer, and every way it can fail."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from contextlib import suppress

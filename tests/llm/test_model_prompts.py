@@ -1,5 +1,7 @@
 """Prompts: their texts, the fence around the text to summarize, and long texts in parts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,5 +1,7 @@
 """Never replaced by references: refusals, lines that explain an error, and anything in the newest six turns."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from typing import Any

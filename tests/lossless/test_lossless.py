@@ -1,5 +1,7 @@
 """References restore the original on generated transcripts that repeat content in every way agents do."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Transcripts that hold references already: real ones, damaged ones, copied ones, and text that imitates them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """Generated conversations as the logs of agents hold them, by what writes the sample transcripts."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """What newer versions of Claude Code write beside the messages of a session, with any texts."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from hypothesis import strategies as st

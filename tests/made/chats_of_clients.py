@@ -1,5 +1,7 @@
 """Generated sessions of further clients, from the same conversations in no format."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

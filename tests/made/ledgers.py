@@ -1,5 +1,7 @@
 """Generated ledgers, with texts that look like a ledger's own."""
 
+from __future__ import annotations
+
 from hypothesis import strategies as st
 
 from condense_cli.ledger.collect import merge_all

@@ -1,5 +1,7 @@
 """Images of any size, in the blocks of both APIs, with no more data than an estimate looks at."""
 
+from __future__ import annotations
+
 import base64
 import struct
 from typing import Any

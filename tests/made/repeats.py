@@ -1,5 +1,7 @@
 """Content that comes again, as agents see it: reads of files that change, listings, states, printed transcripts."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Sets of rows for tests: each row is a conversation with results that the preset `speed` cuts."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Generated transcripts of every format, with the oddities of real files."""
 
+from __future__ import annotations
+
 import json
 import uuid
 from typing import Any

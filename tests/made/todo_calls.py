@@ -1,5 +1,7 @@
 """Calls that hold a whole list of todos, as the tools of several clients take it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Generated conversations of training sets, in both forms of ShareGPT."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -3,6 +3,8 @@
 What is copied comes from runs on the very conversation, so that much of it names what really stands there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

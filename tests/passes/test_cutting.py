@@ -1,5 +1,7 @@
 """Cutting texts: within the limits, marked, counted right, and never cut twice."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

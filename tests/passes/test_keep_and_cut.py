@@ -1,5 +1,7 @@
 """What is named to be kept is kept, and what is named to be cut is cut: by flags, in configurations, from Python."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import build

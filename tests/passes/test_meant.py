@@ -1,5 +1,7 @@
 """Which blocks selectors mean."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import build

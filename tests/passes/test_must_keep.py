@@ -1,5 +1,7 @@
 """Strings that must be kept: they outlast every preset and target, and a result without one is refused."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,7 @@
 """The sliding window: what it drops, what it keeps, and the laws that hold for what it makes."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import laws

@@ -1,5 +1,7 @@
 """Down to a target: passes in mode extract, and presets that meet the target."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

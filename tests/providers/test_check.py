@@ -1,5 +1,7 @@
 """The decision to condense, the facts about a model behind it, and `condense check`."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

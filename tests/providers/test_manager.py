@@ -1,5 +1,7 @@
 """The manager: whether a provider runs, and what happens when it failed. The sliding window runs only then."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Bodies are read as far as they are new, and that is the same as reading all of them."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Diffs: what is aligned with what, what is said about it, and which lines are shown."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest

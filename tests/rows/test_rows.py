@@ -1,5 +1,7 @@
 """Sets of rows: every row is a conversation of its own, and everything around it stays byte for byte."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

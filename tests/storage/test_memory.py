@@ -1,5 +1,7 @@
 """Texts that are read from their spelling, and how much memory reading, condensing and writing take."""
 
+from __future__ import annotations
+
 import json
 import runpy
 import tracemalloc

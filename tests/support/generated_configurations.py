@@ -1,5 +1,7 @@
 """Generated configurations: passes, preludes, phases, providers."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Which provider runs and with which settings, how far a run goes, and how it ends short of the target."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,5 +1,7 @@
 """Condense rollouts of Codex CLI: cuts inside the client's own text, and what stays."""
 
+from __future__ import annotations
+
 import json
 from itertools import accumulate
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Roo Code and Cline: calls and results inside text, hidden messages, native tool blocks."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Read SWE-agent trajectories: actions, observations, demonstrations, and whole files."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Chats of Gemini CLI as the logs that the client writes: versions of messages, results told twice, lists of all."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

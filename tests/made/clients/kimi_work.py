@@ -1,5 +1,7 @@
 """Wire logs of Kimi Code, with what the client writes beside the context."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

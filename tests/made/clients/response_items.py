@@ -1,5 +1,7 @@
 """Generated items of the Responses API: those of Codex, and others that clients of the API have besides."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Generated rollouts of Codex CLI: every form of call and output, compactions, rollbacks, results without a call."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 
