@@ -30,7 +30,7 @@ from json_shapes import SHAPE, check_shape
 
 import condense_cli
 from condense_cli import api
-from condense_cli.cli.running import progress
+from condense_cli.cli.running import ran as progress
 from condense_cli.errors import ExitStatus
 from condense_cli.report.costs import dollars
 
