@@ -245,6 +245,8 @@ def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
         if not kept and found:
             hint = f"condense undo FILE --backup {found[0].path.name} --force takes that back."
             raise UnreadableError(f"{path} was undone already.", hint)
+        if not (kept or path.exists()):
+            raise UnreadableError(f"{path} does not exist, and there is no backup of it.", "Check the name.")
         if not kept:
             raise UnreadableError(f"There is no backup of {path}.", "condense run FILE --in-place makes one.")
         return kept[0]

@@ -243,6 +243,9 @@ def test_without_a_backup_nothing_is_undone(path: Path) -> None:
     with pytest.raises(UnreadableError) as caught:
         undo(path, now=NOW)
     assert caught.value.message == f"There is no backup of {path}."
+    path.unlink()
+    with pytest.raises(UnreadableError, match="does not exist, and there is no backup of it"):
+        undo(path, now=NOW)
     assert caught.value.hint == "condense run FILE --in-place makes one."
 
 

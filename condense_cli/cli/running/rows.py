@@ -494,7 +494,7 @@ def _inspection_parts(found: RowsInspection) -> Iterator[Part]:
     if found.largest_rows:
         yield BLANK
         largest = [
-            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
+            [f"row {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
             for each in found.largest_rows
         ]
         bars = [each.tokens for each in found.largest_rows]
