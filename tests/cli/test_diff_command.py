@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import real
+from documented import check_documented
 from helpers import CUT, DATA, SMALLER, as_lines, condense, session, snapshot
-from json_shapes import DIFF_SHAPE, check_shape
 
 from condense_cli.errors import ExitStatus
 
@@ -66,7 +66,7 @@ def test_diff_says_whether_its_counts_are_exact(tmp_path: Path, model: str, is_e
 
 def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
     full = condense("diff", file, small, "--json").json
-    check_shape(full, DIFF_SHAPE)
+    check_documented(full, "diff")
     assert full["version"] == 2
     assert full["counts"]["cut"] == len(full["blocks"]) == full["messages_changed"] == len(CUT)
     gone = [line for entry in full["blocks"][0]["lines"] if entry["sign"] == "-" for line in entry["lines"]]

@@ -7,77 +7,13 @@ from pathlib import Path
 import compacted_work as work
 import pytest
 from build import CHAT
+from documented import check_documented
 from helpers import as_lines, condense, condense_on_terminal, snapshot
-from json_shapes import check_shape
 from machine import Machine
 
 from condense_cli import api
 from condense_cli.errors import BrokenOutputError, ExitStatus
 from condense_cli.money import prices
-
-SCORE = {"needed": int, "kept": int, "named": int}
-NUMBER = (float, int, type(None))
-COST = {
-    "currency": str,
-    "spent": (int, float),
-    "one_time": (int, float, type(None)),
-    "next_turn_before": (int, float, type(None)),
-    "next_turn_after": (int, float, type(None)),
-    "pays_after_turns": NUMBER,
-    "pays": (bool, type(None)),
-    "prices": (str, type(None)),
-    "assumptions": [str],
-}
-SHAPE = {
-    "version": int,
-    "condense": str,
-    "ways": [str],
-    "total": {
-        "compactions": int,
-        "measured": int,
-        "tokens": int,
-        "facts": int,
-        "lines": int,
-        "files": int,
-        "ways": [{"way": str, "tokens": int, "facts": NUMBER, "named": NUMBER, "edits": NUMBER, "files": NUMBER}],
-    },
-    "files": [
-        {
-            "name": str,
-            "format": str,
-            "model": (str, type(None)),
-            "compactions": [
-                {
-                    "number": int,
-                    "kind": str,
-                    "is_auto": (bool, type(None)),
-                    "client_tokens": int,
-                    "reason": str,
-                    "is_readable": bool,
-                    "tokens": int,
-                    "facts": int,
-                    "lines": int,
-                    "files": int,
-                    "requests": int,
-                    "actions": int,
-                    "actions_to_edit": (int, type(None)),
-                    "read_again": {"files": int, "touched": int, "tokens": int},
-                    "left": [
-                        {
-                            "way": str,
-                            "tokens": int,
-                            "recall": {"facts": SCORE, "edits": SCORE, "files": SCORE},
-                            "error": str,
-                            "cost": COST,
-                            "saved": (int, float, type(None)),
-                        }
-                    ],
-                }
-            ],
-        }
-    ],
-    "unread": [{"name": str, "reason": str}],
-}
 
 
 @pytest.fixture
@@ -95,7 +31,7 @@ def test_the_json_has_every_compaction_with_both_ways(folder: Path) -> None:
     done = condense("evaluate", "--recorded", folder, "--json", "-j", "1")
     assert (done.status, done.stderr) == (0, "")
     assert snapshot(folder) == before
-    check_shape(done.json, SHAPE)
+    check_documented(done.json, "evaluate --recorded")
     assert done.json["ways"] == ["client", "balanced"]
     assert (done.json["total"]["compactions"], done.json["total"]["measured"]) == (3, 3)
     files = {Path(one["name"]).name: one["compactions"] for one in done.json["files"]}

@@ -6,8 +6,8 @@ from pathlib import Path
 import model_server as played
 import pytest
 from desk import BY_MODEL, Desk
+from documented import check_documented
 from helpers import as_lines, condense, condense_on_terminal, session
-from json_shapes import EXPLAINED, SHAPE, check_shape
 from model_server import model_server
 
 from condense_cli.errors import ExitStatus
@@ -15,9 +15,8 @@ from condense_cli.errors import ExitStatus
 
 def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
     report = condense("run", file, "-p", "speed", "--json", "--explain").json
-    changes = report.pop("changes")
-    check_shape(report, SHAPE)
-    check_shape(changes, [EXPLAINED])
+    check_documented(report, "run")
+    changes = report["changes"]
     assert sorted((entry["message"], entry["block"]) for entry in changes) == [(message, 0) for message in range(18)]
     assert all(entry["reason"] for entry in changes)
     saved = sum(entry["tokens_before"] - entry["tokens_after"] for entry in changes)
