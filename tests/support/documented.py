@@ -18,9 +18,11 @@ def check_documented(report: dict[str, Any], command: str, absent: frozenset[str
     """Each key is named there for the command or a run, and each entry for it is a key, unless it may be absent."""
     section = _below(f"## `condense {command}")
     named = _PAGE.partition("\n## ")[0] + _below("## `condense run") + _below("### Cost") + section
-    assert keys(report) <= {*re.findall(r"\w+", named)}
+    unknown = keys(report) - {*re.findall(r"\w+", named)}
+    assert not unknown, unknown
     entries = re.findall(r"(?m)^- ((?:`\w+`(?:, )?)+)", section)
-    assert {name for entry in entries for name in re.findall(r"\w+", entry)} - report.keys() <= absent
+    missing = {*re.findall(r"\w+", " ".join(entries))} - report.keys() - absent
+    assert not missing, missing
 
 
 def _below(heading: str) -> str:
