@@ -5,8 +5,14 @@ only stands before the compaction, is edited, and a name from there is said.
 """
 
 import json
+from functools import partial
 from typing import Any
 
+import kimi_logs
+import opencode_exports
+import pi_sessions
+import rollout_items
+import rollouts
 from build import call, result, text
 from claude_tree import boundary, record, reply, said, uuid
 from helpers import as_lines
@@ -87,37 +93,30 @@ def claude_twice() -> bytes:
 
 
 def codex(*, is_encrypted: bool = False) -> bytes:
-    def one(kind: str, **payload: Any) -> Json:
-        return {"timestamp": "2026-01-02T03:04:05.000Z", "type": kind, "payload": payload}
+    def ran(name: str, printed: str, path: str) -> list[Json]:
+        asked = rollout_items.function(name, "shell", command=["cat", path])
+        return rollout_items.items(asked, rollout_items.output(name, f"Exit code: 0\nOutput:\n{printed}"))
 
-    def words(role: str, content: str) -> Json:
-        kind = "output_text" if role == "assistant" else "input_text"
-        return {"type": "message", "role": role, "content": [{"type": kind, "text": content}]}
-
-    def ran(name: str, tool: str, output: str, **arguments: Any) -> list[Json]:
-        asked = {"type": "function_call", "name": tool, "arguments": json.dumps(arguments), "call_id": name}
-        return [one("response_item", **each) for each in (asked, _output(name, output))]
-
+    request, summary, done = (
+        rollouts.message(role, words) for role, words in (("user", REQUEST), ("user", SUMMARY), ("assistant", DONE))
+    )
     encrypted = {"type": "compaction", "encrypted_content": "Z0FBQUFB" * 20}
-    kept = [words("user", REQUEST), encrypted if is_encrypted else words("user", SUMMARY)]
     patch = f"*** Begin Patch\n*** Update File: src/other.py\n@@\n-{LINE}\n+retry_limit_total = 9\n*** End Patch"
+    edit = rollout_items.custom("d", patch)
+    edited = rollout_items.output("d", "Success. Updated the file.", "custom_tool_call_output")
     return as_lines(
         [
-            one("session_meta", id="s", cwd="/srv"),
-            one("response_item", **words("user", REQUEST)),
-            *ran("a", "shell", APP, command=["cat", "src/app.py"]),
-            *ran("b", "shell", OTHER, command=["cat", "src/other.py"]),
-            one("compacted", message="", replacement_history=kept),
-            *ran("c", "shell", APP, command=["cat", "src/app.py"]),
-            one("response_item", type="custom_tool_call", name="apply_patch", input=patch, call_id="d"),
-            one("response_item", type="custom_tool_call_output", call_id="d", output="Success. Updated the file."),
-            one("response_item", **words("assistant", DONE)),
+            rollout_items.head(),
+            *rollout_items.items(request),
+            *ran("a", APP, "src/app.py"),
+            *ran("b", OTHER, "src/other.py"),
+            rollouts.record(
+                "compacted", message="", replacement_history=[request, encrypted if is_encrypted else summary]
+            ),
+            *ran("c", APP, "src/app.py"),
+            *rollout_items.items(edit, edited, done),
         ]
     )
-
-
-def _output(name: str, output: str) -> Json:
-    return {"type": "function_call_output", "call_id": name, "output": f"Exit code: 0\nOutput:\n{output}"}
 
 
 def roo(kind: str) -> bytes:
@@ -158,92 +157,58 @@ def roo(kind: str) -> bytes:
 
 
 def opencode() -> bytes:
-    def one(number: int, role: str, *parts: Json, **info: Any) -> Json:
-        about = {"id": f"msg_{number:02}", "sessionID": "s", "role": role, "time": {"created": number}, **info}
-        return {"info": about, "parts": list(parts)}
+    message = partial(opencode_exports.message, tokens={})
 
-    def ran(name: str, tool: str, output: str, **arguments: Any) -> Json:
-        state = {"status": "completed", "input": arguments, "output": output}
-        return {"type": "tool", "callID": name, "tool": tool, "state": state}
+    def ran(number: int, name: str, tool: str, printed: str, **arguments: Any) -> Json:
+        part = opencode_exports.tool(name, printed, input=arguments)
+        return message(number, "assistant", part | {"tool": tool})
 
-    edit = {"filePath": "src/other.py", "oldString": LINE, "newString": "x"}
-    return json.dumps(
-        {
-            "info": {"id": "s"},
-            "messages": [
-                one(1, "user", text(REQUEST)),
-                one(2, "assistant", ran("a", "read", APP, filePath="src/app.py")),
-                one(3, "assistant", ran("b", "read", OTHER, filePath="src/other.py")),
-                one(4, "user", {"type": "compaction", "auto": True}),
-                one(5, "assistant", text(SUMMARY), summary=True, parentID="msg_04", finish="stop"),
-                one(6, "assistant", ran("c", "read", APP, filePath="src/app.py")),
-                one(7, "assistant", ran("d", "edit", "Edit applied.", **edit)),
-                one(8, "assistant", text(DONE)),
-            ],
-        }
-    ).encode()
+    messages = [
+        message(1, "user", text(REQUEST)),
+        ran(2, "a", "read", APP, filePath="src/app.py"),
+        ran(3, "b", "read", OTHER, filePath="src/other.py"),
+        message(4, "user", {"type": "compaction", "auto": True}),
+        message(5, "assistant", text(SUMMARY), summary=True, parentID="msg_4", finish="stop"),
+        ran(6, "c", "read", APP, filePath="src/app.py"),
+        ran(7, "d", "edit", "Edit applied.", filePath="src/other.py", oldString=LINE, newString="x"),
+        message(8, "assistant", text(DONE)),
+    ]
+    return json.dumps({"info": {"id": "s"}, "messages": messages}).encode()
 
 
 def pi() -> bytes:
-    def one(number: int, kind: str, **members: Any) -> Json:
-        parent = str(number - 1) if number > 1 else None
-        return {
-            "type": kind,
-            "id": str(number),
-            "parentId": parent,
-            "timestamp": f"2026-01-02T03:04:{number:02}.000Z",
-        } | (members)
-
-    def words(number: int, role: str, *content: Json, **keys: Any) -> Json:
-        return one(number, "message", message={"role": role, "content": list(content), **keys})
-
-    def ran(number: int, name: str, tool: str, output: str, **arguments: Any) -> list[Json]:
-        asked = {"type": "toolCall", "id": name, "name": tool, "arguments": arguments}
-        answered = words(number + 1, "toolResult", text(output), toolCallId=name, toolName=tool)
-        return [words(number, "assistant", asked), answered]
+    def ran(number: int, name: str, tool: str, printed: str, **arguments: Any) -> list[Json]:
+        asked = pi_sessions.said(str(number), str(number - 1), "assistant", [pi_sessions.call(name, tool, **arguments)])
+        return [asked, pi_sessions.answer(str(number + 1), str(number), name, printed)]
 
     return as_lines(
         [
-            {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-02T03:04:00.000Z", "cwd": "/srv"},
-            words(1, "user", text(REQUEST)),
+            pi_sessions.HEADER,
+            pi_sessions.said("1", None, "user", [text(REQUEST)]),
             *ran(2, "a", "read", APP, path="src/app.py"),
             *ran(4, "b", "read", OTHER, path="src/other.py"),
-            one(6, "compaction", summary=SUMMARY, firstKeptEntryId="6", tokensBefore=900),
+            pi_sessions.entry("compaction", "6", "5", summary=SUMMARY, firstKeptEntryId="6", tokensBefore=900),
             *ran(7, "c", "read", APP, path="src/app.py"),
             *ran(9, "d", "edit", "Edited.", path="src/other.py", oldText=LINE, newText="x"),
-            words(11, "assistant", text(DONE)),
+            pi_sessions.said("11", "10", "assistant", [text(DONE)]),
         ]
     )
 
 
 def kimi() -> bytes:
-    def words(role: str, content: str) -> Json:
-        message = {"role": role, "content": [text(content)], "toolCalls": [], "origin": {"kind": "user"}}
-        return {"type": "context.append_message", "message": message, "time": 2}
-
-    def event(kind: str, **members: Any) -> Json:
-        return {"type": "context.append_loop_event", "event": {"type": kind, **members}, "time": 3}
-
-    def ran(name: str, tool: str, output: str, **arguments: Any) -> list[Json]:
-        step = f"step {name}"
-        return [
-            event("step.begin", uuid=step),
-            event("tool.call", stepUuid=step, toolCallId=name, name=tool, args=arguments),
-            event("tool.result", toolCallId=name, result={"output": output}),
-            event("step.end", uuid=step),
-        ]
+    def ran(name: str, tool: str, printed: str, **arguments: Any) -> list[Json]:
+        asked = kimi_logs.event("tool.call", stepUuid=name, toolCallId=name, name=tool, args=arguments)
+        return kimi_logs.step(name, asked, kimi_logs.answer(name, printed))
 
     return as_lines(
         [
-            {"type": "metadata", "protocol_version": "1.4", "created_at": 1},
-            words("user", REQUEST),
+            kimi_logs.HEADER,
+            kimi_logs.said(REQUEST),
             *ran("a", "Read", APP, path="src/app.py"),
             *ran("b", "Read", OTHER, path="src/other.py"),
             {"type": "context.apply_compaction", "summary": SUMMARY, "compactedCount": 5, "time": 4},
             *ran("c", "Read", APP, path="src/app.py"),
             *ran("d", "Edit", "Replaced.", path="src/other.py", old_string=LINE, new_string="x"),
-            event("step.begin", uuid="last"),
-            event("content.part", stepUuid="last", part=text(DONE)),
-            event("step.end", uuid="last"),
+            *kimi_logs.step("last", kimi_logs.part("last", DONE)),
         ]
     )
