@@ -100,9 +100,6 @@ def test_what_cannot_be_is_refused_with_a_hint(server: ModelServer, desk: Desk, 
     assert server.calls == 0
 
 
-# --- Selectors as plain functions -------------------------------------------------------------------------------------
-
-
 def reads_python(message: Message, block: Block) -> bool:
     return block.tool == "Read" and block.answers is not None
 
@@ -123,8 +120,6 @@ def test_a_function_selects() -> None:
     with pytest.raises(ConfigurationError, match="no selector"):
         condense_cli.condense(transcript, selecting("other"), selectors={})
 
-
-# --- The manager ------------------------------------------------------------------------------------------------------
 
 NATIVE = {"provider": "native", "auto_condense_context_percent": 80}
 
@@ -195,9 +190,6 @@ def test_an_unknown_window_is_said() -> None:
         CondensationManager().condense(MESSAGES)
     with pytest.raises(ConfigurationError):
         CondensationManager(model="claude-opus-4-6").condense(MESSAGES, provider="mine")
-
-
-# --- Arguments --------------------------------------------------------------------------------------------------------
 
 
 class Odd:

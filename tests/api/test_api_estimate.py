@@ -123,8 +123,6 @@ def test_with_quality_it_is_measured_here(
     assert (asked.built["kept"], asked.built["warnings"]) == ("kept here", said)
 
 
-# --- As the command does ----------------------------------------------------------------------------------------------
-
 BY_A_MODEL = {
     "passes": [
         one_pass(individual_config={"defaults": {"tool_results": {"operation": "summarize"}}}),
@@ -228,9 +226,6 @@ def test_mistakes_in_what_is_estimated(given: dict[str, Any], message: str, hint
     assert hint in caught.value.hint
 
 
-# --- Deciding ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_window_is_that_of_the_model_and_of_what_the_transcript_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     real = window_of_model
@@ -269,9 +264,6 @@ def test_what_installed_packages_bring_is_at_hand(monkeypatch: pytest.MonkeyPatc
     api.condense(talk(), {})
     assert isinstance(registries[0], Installed)
     assert contexts == [registries[0].selector]
-
-
-# --- Errors -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given", ["speed", Path("mine.yaml")])

@@ -33,9 +33,6 @@ def talk(turns: int = 9) -> Transcript:
     return anthropic(*conversation(turns))
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_file_is_read(packed: bool, tmp_path: Path) -> None:
     path = tmp_path / ("talk.jsonl.gz" if packed else "talk.jsonl")
@@ -96,9 +93,6 @@ def test_other_objects_may_not() -> None:
         api.loads([{"role": "user", "content": {1, 2}}, object()])
     assert caught.value.message == "A message holds a object, which is not JSON."
     assert caught.value.hint == "Give dicts, lists and strings."
-
-
-# --- Condensing -------------------------------------------------------------------------------------------------------
 
 
 class Asked:
@@ -253,9 +247,6 @@ def test_a_configuration_beside_a_preset_is_refused() -> None:
         api.condense(talk(), {}, preset="speed")
     assert caught.value.message == "A configuration and the preset speed cannot be used together."
     assert caught.value.hint == "Give one of them; a configuration can name the preset that it builds on: preset."
-
-
-# --- What comes out ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("anywhere")

@@ -199,8 +199,6 @@ def test_the_summarizer_of_the_example(packages: Path, session: Path, tmp_path: 
     assert limited.stdout == session.read_bytes()
 
 
-# --- What is wrong with packages --------------------------------------------------------------------------------------
-
 BROKEN: dict[str, tuple[str, dict[str, dict[str, str]]]] = {
     "an import that fails": ("import nothing_of_that_name", {"providers": {"bad": "Bad"}}),
     "a syntax error": ("def :", {"providers": {"bad": "Bad"}}),
@@ -338,9 +336,6 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
     done = run(packages, "run", rows, "--provider", "bad", "-o", "-")
     assert (done.status, done.stdout) == (ExitStatus.INPUT, rows.read_bytes())
     assert "rows.jsonl:2: Provider bad failed: ValueError: it is late." in done.stderr
-
-
-# --- The user's settings of providers ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

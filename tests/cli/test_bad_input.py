@@ -15,9 +15,6 @@ from condense_cli.errors import ExitStatus
 LINES = DATA.splitlines(keepends=True)
 
 
-# --- Input that is no transcript --------------------------------------------------------------------------------------
-
-
 NO_TRANSCRIPT: dict[str, tuple[bytes, str]] = {
     # name: (bytes, what the message says)
     "empty": (b"", "is empty"),
@@ -227,9 +224,6 @@ def test_a_missing_value_is_said_in_the_words_of_json(tmp_path: Path) -> None:
 )
 def test_only_what_has_records_is_said_to_have_some(data: bytes, said: str) -> None:
     assert said in condense("run", "-", "--dry-run", stdin=data).message
-
-
-# --- Lines that are not JSON, and --lenient ---------------------------------------------------------------------------
 
 
 BROKEN_LINES: dict[str, bytes] = {

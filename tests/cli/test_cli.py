@@ -10,9 +10,6 @@ import condense_cli
 from condense_cli.cli.table import COMMANDS
 from condense_cli.errors import ExitStatus
 
-# --- Help and version -------------------------------------------------------------------------------------------------
-
-
 HELP_PAGES: tuple[tuple[str, ...], ...] = (
     (),
     *((name,) for name in COMMANDS),
@@ -85,9 +82,6 @@ def test_nothing_to_do_shows_how_to_begin() -> None:
     assert len(done.text.splitlines()) == 3
     assert max(map(len, done.text.splitlines())) < 80
     assert all(line.startswith("condense ") for line in done.text.splitlines())
-
-
-# --- Configurations and options --------------------------------------------------------------------------------------
 
 
 def test_the_default_preset_is_the_documented_one(file: Path) -> None:

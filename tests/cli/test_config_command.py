@@ -32,9 +32,6 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-# --- validate ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_valid_file_is_said_to_be_valid(mine: Path) -> None:
     done = condense_process("config", "validate", mine)
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
@@ -102,9 +99,6 @@ def test_an_unusual_value_is_a_warning_that_names_the_key(tmp_path: Path) -> Non
     assert done.status == ExitStatus.DONE
     said = "passes[0].selection.keep_recent_count is 200; 0 to 100 is usual. Change it unless you mean it."
     assert done.stderr == f"condense: warning: {path}: {said}\n"
-
-
-# --- show -------------------------------------------------------------------------------------------------------------
 
 
 def shown(text: str, **flags: Any) -> Effective:
@@ -278,9 +272,6 @@ def test_show_says_what_lossless_only_does() -> None:
     assert report["origins"]["passes"] == "--lossless-only"
 
 
-# --- compiled ---------------------------------------------------------------------------------------------------------
-
-
 SECTIONS = {
     "truncation": TRUNCATION,
     "suppression": '{"provider": "truncation", "truncation": {"truncationMode": "suppress"}}',
@@ -333,6 +324,3 @@ def test_compiled_passes_are_printed(tmp_path: Path) -> None:
     assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
     told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
     assert told["origins"]["passes[0].mode"] == "compiled"
-
-
-# --- help -------------------------------------------------------------------------------------------------------------

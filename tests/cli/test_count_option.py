@@ -51,9 +51,6 @@ def with_server(desk: Desk, play: Play, name: str, *arguments: str, **keys: obje
         return ask(desk, name, *arguments), server.calls
 
 
-# --- Without a call ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["run", "inspect", "estimate", "check"])
 def test_figures_are_the_models_unless_plain_counts_are_asked_for(desk: Desk, name: str) -> None:
     assert TABLE is not None
@@ -119,9 +116,6 @@ def test_many_files_are_counted_plainly_too(tree: Path) -> None:
         return int(condense("run", tree, *OPUS, "--dry-run", "--json", *arguments).json["tokens"]["before"])
 
     assert told() > told("--count", "o200k")
-
-
-# --- By the provider --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(2)
@@ -208,9 +202,6 @@ def test_a_missing_key_calls_nothing(desk: Desk) -> None:
     )
     assert (done.status, calls) == (ExitStatus.CALLS_FAILED, 0)
     assert "NO_SUCH_KEY" in done.message
-
-
-# --- Consent ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -159,9 +159,6 @@ def test_two_processes_measure_the_same(folder: Path) -> None:
     assert total("1") == total("2")
 
 
-# --- Pictures --------------------------------------------------------------------------------------------------------
-
-
 def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path: Path) -> None:
     picture = tmp_path / "curves.svg"
     done = condense("evaluate", folder, *SMALL, "-p", "speed", "--plot", picture)
@@ -239,9 +236,6 @@ def test_without_that_package_it_says_so_before_any_work(
     assert done.status == ExitStatus.USAGE
     assert "-m pip install 'resvg-py>=" in done.message
     assert not (tmp_path / "curves.png").exists()
-
-
-# --- Errors ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

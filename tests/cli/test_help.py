@@ -241,9 +241,6 @@ def test_a_name_where_a_command_should_stand_leads_to_show(group: str, name: str
     assert "Did you mean 'show'?" in condense(group, "shwo").message
 
 
-# --- Groups -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("group", "command"), [("presets", "list"), ("providers", "list"), ("profiles", "list"), ("cache", "info")]
 )

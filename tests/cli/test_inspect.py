@@ -56,9 +56,6 @@ def tokens_of(found: Inspection) -> dict[str, int]:
     return {share.name: share.tokens for share in found.content_types}
 
 
-# --- Shares -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
     """Content types are all that is counted but the constants; tools are all calls with all their results."""
@@ -219,9 +216,6 @@ def test_a_transcript_without_messages_is_no_problem(tmp_path: Path) -> None:
     assert condense("inspect", path, "--json").json["content_types"] == []
 
 
-# --- Bytes ------------------------------------------------------------------------------------------------------------
-
-
 def test_bytes_of_a_session_are_told_apart() -> None:
     """What is sent, what is only shown, older branches, other records, and what lies between."""
     records = [
@@ -255,9 +249,6 @@ def test_bytes_add_up_to_the_file(path: Path) -> None:
     assert all(size >= 0 for size in sizes.values())
     if real.transcript(path).format == "claude-code":
         assert sum(sizes.values()) == path.stat().st_size
-
-
-# --- The command ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from helpers import (
 
 from condense_cli.errors import ExitStatus
 
-# --- Pipes ------------------------------------------------------------------------------------------------------------
-
 
 @contextmanager
 def _running(*arguments: str | Path, unbuffered: str = "") -> Iterator[subprocess.Popen[bytes]]:
@@ -124,9 +122,6 @@ def test_a_closed_stream_is_no_internal_error(closed: str, file: Path) -> None:
         ]
         assert done.returncode == status
         assert says in Outcome(done.returncode, done.stdout, done.stderr.decode()).message
-
-
-# --- Signals ----------------------------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_while_reading_ends_with_130(tmp_path: Path) -> None:

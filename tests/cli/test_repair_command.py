@@ -133,9 +133,6 @@ def test_a_run_names_the_command(file: Path) -> None:
     assert "condense repair FILE removes it" in condense("run", file).message
 
 
-# --- Images ----------------------------------------------------------------------------------------------------------
-
-
 def photo(width: int, height: int, kind: str = "PNG") -> dict[str, Any]:
     """An image that can be opened."""
     from PIL import Image

@@ -64,9 +64,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-# --- Finding ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_position_finds_a_message_or_a_block() -> None:
     transcript = anthropic(*RECORDS)
     assert [hit.text for hit in find(transcript, "2")] == [LONG, "done"]
@@ -215,9 +212,6 @@ def test_every_marker_in_arguments_that_are_a_string_leads_to_its_original() -> 
         *([assistant("a"), user("b")] * 4),
     )
     assert originals_found(transcript) == 1
-
-
-# --- Printing --------------------------------------------------------------------------------------------------------
 
 
 def test_a_pipe_gets_exactly_the_content(file: Path) -> None:

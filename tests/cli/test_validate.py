@@ -32,9 +32,6 @@ def lines(*records: dict[str, Any]) -> Transcript:
     return api.loads(as_lines(list(records)), format="anthropic")
 
 
-# --- Places ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_fault_stands_where_its_block_stands() -> None:
     """Not where its message begins: messages may be spread over several lines."""
     transcript = lines(
@@ -100,9 +97,6 @@ def test_faults_of_real_transcripts_have_places(path: Path) -> None:
         assert (found.valid, found.notes) == (True, [])
 
 
-# --- Links of a session ----------------------------------------------------------------------------------------------
-
-
 def links(*records: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
     return places(session(claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b"), *records))
 
@@ -143,9 +137,6 @@ def test_doubled_uuids_are_found_in_the_live_conversation_only() -> None:
     ]
     aside = [claude_line("user", "x", "1", "c", isSidechain=True), claude_line("user", "x", "1", "d", isSidechain=True)]
     assert links(*aside) == []
-
-
-# --- The command -----------------------------------------------------------------------------------------------------
 
 
 def test_valid_is_one_line_and_status_0() -> None:

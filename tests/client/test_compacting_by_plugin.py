@@ -64,9 +64,6 @@ def lose_condense(plugin: Path) -> None:
     plugin.write_text(re.sub(r"(?m)^const PROGRAM = .*$", 'const PROGRAM = ["/gone/condense"]', plugin.read_text()))
 
 
-# --- pi ---------------------------------------------------------------------------------------------------------------
-
-
 def pi_compacted(client: Pi, instructions: str = "") -> tuple[Json, Service]:
     """What pi answers to `/compact`, and what it asked its model for."""
     command = [*client.command("", str(client.path()))[:2], "--mode", "rpc", "--session", str(client.path())]
@@ -147,9 +144,6 @@ def test_pi_compacts_by_itself(clients: Clients, tmp_path: Path) -> None:
     found = [entry for entry in entries if entry["type"] == "compaction"]
     assert found
     assert all(entry["fromHook"] and read_back(entry["summary"]) for entry in found)
-
-
-# --- opencode ---------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -49,9 +49,6 @@ def values(data: bytes) -> list[Any]:
     return list(open_document(data, "file", lenient=True).values)
 
 
-# --- Claude Code -----------------------------------------------------------------------------------------------------
-
-
 # The file is named by the new id, and holds what `-o` writes with that id in place of the old one.
 def test_a_claude_session_gets_a_sibling(file: Path, tmp_path: Path) -> None:
     before = snapshot(file.parent)
@@ -250,9 +247,6 @@ def test_the_report_proposes_a_new_session(file: Path, tmp_path: Path) -> None:
     assert "--new-session" not in condense_on_terminal("run", other, "-p", "speed").plain
 
 
-# --- Codex -----------------------------------------------------------------------------------------------------------
-
-
 def rollout() -> list[dict[str, Any]]:
     meta = {"id": OLD, "session_id": OLD, "timestamp": "2026-08-03T10:48:56.000Z", "cwd": "/home/dev"}
     return [
@@ -286,9 +280,6 @@ def test_a_codex_file_with_another_name_and_place(tmp_path: Path) -> None:
     assert found.path.name == f"rollout-2026-08-03T10-48-56-{found.id}.jsonl"
     assert found.command == ("codex", "resume", found.id)
     assert not found.is_found
-
-
-# --- What is refused -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("format", sorted(RESUMABLE))
@@ -327,9 +318,6 @@ def test_where_there_are_no_sessions_it_is_refused(format: str, hint: str, tmp_p
     done = condense("run", name, "--new-session", stdin=killing.session())
     assert (done.status, snapshot(tmp_path)) == (ExitStatus.USAGE, before)
     assert hint in done.message
-
-
-# --- The law ---------------------------------------------------------------------------------------------------------
 
 
 def check_only_ids_changed(data: bytes, format: str, path: Path) -> None:

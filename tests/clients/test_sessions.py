@@ -25,8 +25,6 @@ from condense_cli.window.use import in_use
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 
 
-# --- Figures ---------------------------------------------------------------------------------------------------------
-
 FILES = [path for format in ("claude-code", "roo") for path in real.files_of(format)]
 
 
@@ -155,9 +153,6 @@ def test_times_are_read_from_the_last_record_that_has_one() -> None:
     assert last_timestamp(as_lines([inside])) is None
     assert iso(last_timestamp(as_lines([{"timestamp": "0001-01-01T00:00:00+14:00"}])) or 0)
     assert iso(1e300) == "1970-01-01T00:00:00Z"
-
-
-# --- Order, filters, limits -------------------------------------------------------------------------------------------
 
 
 def test_the_newest_come_first_and_only_so_many_are_read(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

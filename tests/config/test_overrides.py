@@ -369,9 +369,6 @@ def _summarized(transcript: Transcript, **flags: Any) -> list[int]:
     )
 
 
-# --- On the command line ----------------------------------------------------------------------------------------------
-
-
 def changed_by_run(file: Path, *flags: str) -> list[int]:
     done = condense_process("run", file, "-p", "speed", "--json", "--explain", *flags)
     assert done.status == ExitStatus.DONE, done.stderr

@@ -30,9 +30,6 @@ def value(settings: Settings, key: str) -> tuple[Any, str | None]:
     return getattr(settings.configuration, key), settings.origin((key,))
 
 
-# --- Layers -----------------------------------------------------------------------------------------------------------
-
-
 def test_without_any_file_the_default_preset_runs() -> None:
     settings = settled()
     assert settings.configuration == load_preset("balanced")
@@ -133,9 +130,6 @@ def test_an_unknown_preset_is_named_with_its_line() -> None:
     assert "speed" in caught.value.hint
 
 
-# --- Variables --------------------------------------------------------------------------------------------------------
-
-
 def test_every_key_that_one_word_can_say_has_a_variable() -> None:
     properties = configuration_schema()["$defs"]["FileConfiguration"]["properties"]
     plain = {key for key, schema in properties.items() if not {"object", "array", None} & _types(schema)}
@@ -172,9 +166,6 @@ def test_a_variable_that_says_nothing_possible_is_refused(name: str, text: str, 
 
 def test_an_empty_variable_says_nothing() -> None:
     assert read_variables({variable_of(key): " " for key in keys()}, PACKAGED) is None
-
-
-# --- Where files are looked for ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -220,9 +211,6 @@ def test_the_users_own_file_is_no_projects(repository: Path) -> None:
     own = repository / "src" / "condense.yaml"
     own.touch()
     assert found(own.parent, own=own) is None
-
-
-# --- The command ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

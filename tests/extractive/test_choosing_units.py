@@ -291,9 +291,6 @@ def test_what_is_taken_back_is_no_more_than_has_to_go() -> None:
     assert not choice.undo(1)
 
 
-# --- The edges of a budget --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("budget", "kept"), [(29, [1, 0]), (28, [0, 0])])
 def test_a_unit_that_fits_to_the_token_is_chosen(budget: int, kept: list[int]) -> None:
     """Twenty tokens and a marker for the rest."""
@@ -353,9 +350,6 @@ def test_a_text_is_opened_for_more_than_the_least(is_closed: bool) -> None:
     choice = Choice(found, Coverage.of(()), share if is_closed else share * 0.999)
     choice.fill(None)
     assert bool(choice.kept[0]) is not is_closed
-
-
-# --- What a choice changes ------------------------------------------------------------------------------------------
 
 
 def apart(tokens: Sequence[int], values: Sequence[float], keys: Sequence[tuple[int, ...]]) -> Candidates:
@@ -418,9 +412,6 @@ def test_lines_with_something_missing_between_them_need_a_marker() -> None:
     found = of_values([20, 20, 500], [1.0, 1.0, 0.0], [Stretch(0, 3, (1,))])
     assert filled(found, 40 + 2 * MARKER) == [1, 1, 0]
     assert filled(found, 40 + 2 * MARKER - 1) == [1, 0, 0]
-
-
-# --- Texts that leave no marker ---------------------------------------------------------------------------------------
 
 
 def under_headings(rows: int, *others: float) -> Candidates:

@@ -41,9 +41,6 @@ def kept(
     return [*choice.kept]
 
 
-# --- Small gaps -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("between", "margin", "closes"),
     [(20, None, False), (20, 1e-3, False), (20, 5e-5, True), (69, 1e-9, True), (70, 1e-9, False)],
@@ -56,9 +53,6 @@ def test_a_small_gap_is_closed_where_tokens_are_worth_little(
 
 def test_a_gap_of_many_lines_stays() -> None:
     assert kept([20, *[2] * 5, 20], [1.0, *[0.0] * 5, 1.0], margin=1e-9) == [1, 0, 0, 0, 0, 0, 1]
-
-
-# --- Headings ---------------------------------------------------------------------------------------------------------
 
 
 SECTIONS: dict[str, Any] = {"sections": {0: 5, 3: 5}, "groups": {0: [0, 2], 3: [3, 4]}}
@@ -133,9 +127,6 @@ def test_sections_are_inside_each_other_or_apart(levels: list[int]) -> None:
     assert all(title < stop <= len(levels) for title, stop in sections.items())
 
 
-# --- Wrapped sentences ------------------------------------------------------------------------------------------------
-
-
 def wrapped(text: str) -> dict[int, tuple[int, int]]:
     """The first line of its sentence, and the one behind its last, by each line of one."""
     lines = text.split("\n")
@@ -170,9 +161,6 @@ def test_a_wrapped_sentence_is_chosen_whole_or_not() -> None:
     sentence = dict.fromkeys(range(1, 4), range(1, 4))
     assert kept([600, 20, 20, 20, 600], [0.0, 0.0, 1.0, 0.0, 0.0], groups=sentence) == [0, 1, 1, 1, 0]
     assert kept([600, 300, 400, 400, 600], [0.0, 0.0, 1.0, 0.0, 0.0], groups=sentence) == [0, 0, 0, 0, 0]
-
-
-# --- Long lines -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("line", [CODE, CODE * 40, '{"id":1,"name":"abc","at":[1,2]},' * 30])

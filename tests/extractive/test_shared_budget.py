@@ -53,9 +53,6 @@ def shared(survey: Survey) -> SharedBudget:
     return SharedBudget(Priced(survey), results(survey))
 
 
-# --- What fits --------------------------------------------------------------------------------------------------------
-
-
 def test_all_stays_where_all_fits(survey: Survey, shared: SharedBudget) -> None:
     assert shared.tokens == sum(map(COUNT, LONG))
     whole = shared.within(shared.tokens)
@@ -101,9 +98,6 @@ def test_a_gap_may_have_to_save_more_than_its_marker(survey: Survey, shared: Sha
     assert marker_tokens(survey) > further_tokens(survey)
 
 
-# --- What is worked out once ------------------------------------------------------------------------------------------
-
-
 # A text is counted anew only where other lines of it stay than in the round before.
 def test_a_text_of_which_the_same_stays_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = survey_of(*LONG, "\n".join(["nothing of note here"] * 60))
@@ -120,9 +114,6 @@ def test_a_text_of_which_the_same_stays_is_not_written_again(monkeypatch: pytest
         shared.within(budget)
     assert [written.count(key) for key in results(survey)][-1] == 1
     assert len(written) > 6
-
-
-# --- What is chosen from ----------------------------------------------------------------------------------------------
 
 
 def test_a_text_that_is_named_twice_is_there_once(survey: Survey, shared: SharedBudget) -> None:
@@ -167,9 +158,6 @@ def test_what_stays_elsewhere_need_not_be_said(is_unsaid: bool) -> None:
     shared = SharedBudget(Priced(of), [older], unsaid=frozenset({newer} if is_unsaid else ()))
     [found] = texts_of(shared, 28)
     assert [name in found for name in ("retry_limit", "max_wait")] == [is_unsaid, not is_unsaid]
-
-
-# --- Summaries --------------------------------------------------------------------------------------------------------
 
 
 def test_a_summary_is_given_where_it_fits(survey: Survey) -> None:

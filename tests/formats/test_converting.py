@@ -49,9 +49,6 @@ THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 TEXT = {"type": "text", "text": "Look."}
 
 
-# --- Every transcript ------------------------------------------------------------------------------------------------
-
-
 def texts(transcript: Transcript) -> list[str]:
     """Return the texts in order, without placeholders."""
     kinds = (BlockKind.TEXT, BlockKind.TOOL_RESULT)
@@ -111,9 +108,6 @@ def test_real_transcripts_are_converted(path: Any, to: str) -> None:
         return
     for one in (transcript, api.condense(transcript, load_preset("speed"))):
         assert api.convert(one, to).data.endswith(b"]}\n")
-
-
-# --- To the Messages API ---------------------------------------------------------------------------------------------
 
 
 def chat_call(call_id: str, arguments: str = "{}") -> dict[str, Any]:
@@ -242,9 +236,6 @@ def test_what_only_that_api_knows_stays() -> None:
     assert converted(messages, "anthropic")[0]["messages"] == messages
 
 
-# --- To chat completions ---------------------------------------------------------------------------------------------
-
-
 def test_messages_become_chat() -> None:
     messages = [
         said("user", TEXT, IMAGE),
@@ -286,9 +277,6 @@ def test_what_is_cut_is_cut() -> None:
     assert "[… " in data.decode()
 
 
-# --- To the Responses API --------------------------------------------------------------------------------------------
-
-
 def test_chat_becomes_items() -> None:
     document, notes = converted({"model": "gpt-5.1", "messages": CHAT}, "openai-responses")
     picture = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
@@ -314,9 +302,6 @@ def test_images_stay_in_results() -> None:
     document, notes = converted(shown, "openai-responses")
     assert [part["type"] for part in document["input"][-1]["output"]] == ["input_text", "input_image"]
     assert notes == ("Left out: thinking (1), error flags of results (1).",)
-
-
-# --- The command -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

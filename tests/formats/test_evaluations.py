@@ -31,9 +31,6 @@ def loaded(value: Any) -> Transcript:
     return parse(json.dumps(value, indent=1).encode())
 
 
-# --- Inspect ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_sample_alone() -> None:
     sample = written("inspect")["samples"][0]
     assert shape(loaded(sample)) == EXPECTED
@@ -120,9 +117,6 @@ def test_an_archive_is_not_unpacked_without_bound(monkeypatch: pytest.MonkeyPatc
         parse(data, name="log.eval")
 
 
-# --- tau2-bench ------------------------------------------------------------------------------------------------------
-
-
 # The agent never sees what the simulated user looks up.
 def test_calls_of_the_user_are_not_sent() -> None:
     value = written("tau2")
@@ -146,8 +140,6 @@ def test_several_results_in_one_message() -> None:
     assert shape(transcript)[3] == ("tool", ["tool_result", "tool_result"])
     assert validate(transcript) == []
 
-
-# --- mini-SWE-agent --------------------------------------------------------------------------------------------------
 
 PROMPT = "End with echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 IN_TEXT = [
@@ -213,9 +205,6 @@ def test_the_end_is_not_sent() -> None:
     assert value["messages"][-1]["role"] == "exit"
     transcript = loaded(value)
     assert (len(transcript.messages), transcript.model) == (len(WORK), "gpt-5.1")
-
-
-# --- Real files ------------------------------------------------------------------------------------------------------
 
 
 def conversations() -> list[tuple[str, bytes]]:

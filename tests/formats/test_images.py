@@ -155,9 +155,6 @@ def test_images_are_kept_or_suppressed_and_nothing_else() -> None:
         build.configuration({**SUPPRESS, "individual_config": {"defaults": {"images": {"operation": "truncate"}}}})
 
 
-# --- Claude Code: the copies for display ------------------------------------------------------------------------------
-
-
 def session(tool_use_result: Any, *content: dict[str, Any]) -> Any:
     return build.session(
         build.claude_line("user", "1", None, "Look at it."),
@@ -194,9 +191,6 @@ def test_an_image_that_the_user_pasted() -> None:
     ]
     result = build.condense(build.session(*lines), SUPPRESS)
     assert build.written(result)[2]["message"]["content"] == [{"type": "text", "text": MARKER}, build.text("at this")]
-
-
-# --- The marker -------------------------------------------------------------------------------------------------------
 
 
 def test_the_marker_is_read_back() -> None:

@@ -238,9 +238,6 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
     assert warning.endswith("no low surrogate in string (and 3 more). condense repair FILE mends it, if it can.")
 
 
-# --- Large input ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
     records = session([*CUT, *(listing(number) for number in range(7, 9))])

@@ -141,9 +141,6 @@ def test_a_line_leads_on_from_a_summary_in_the_other_role(before: Message, role:
         assert not later.is_summary
 
 
-# --- The request that a mark names ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("messages", "request_text"),
     [
@@ -164,9 +161,6 @@ def test_a_line_leads_on_from_a_summary_in_the_other_role(before: Message, role:
 )
 def test_the_first_request_is_named(messages: Iterable[Message], request_text: str | None) -> None:
     assert request_before(messages) == (NO_REQUEST if request_text is None else short_hash(request_text))
-
-
-# --- Escapes ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("escapes", ["\\", "\\\\"])

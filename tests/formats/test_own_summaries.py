@@ -47,9 +47,6 @@ def summaries(messages: tuple[Message, ...]) -> list[bool]:
     return [message.is_summary for message in messages]
 
 
-# --- What counts ------------------------------------------------------------------------------------------------------
-
-
 def test_a_mark_counts_behind_the_request_that_it_names() -> None:
     said = [user("Go."), assistant(named("Go.")), user("Go on."), assistant("Yes.")]
     assert summaries(anthropic(*said).messages) == [False, True, False, False]
@@ -97,9 +94,6 @@ def test_what_merely_begins_like_a_summary_is_the_users(said: list[dict[str, Any
     assert not found[-2].is_injected
 
 
-# --- Standing instructions and requests that begin like a summary stay ------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["max", "cost", "balanced"])
 @pytest.mark.parametrize("place", ["system", "first", "later"])
@@ -119,9 +113,6 @@ def test_a_rule_that_begins_like_a_summary_stays(preset: str, place: str) -> Non
 
 def plain(turns: int) -> list[dict[str, Any]]:
     return [{"role": role, "content": f"{LONG}\n{n}"} for n in range(turns) for role in ("assistant", "user")]
-
-
-# --- Written and read again -------------------------------------------------------------------------------------------
 
 
 def summarized(*messages: dict[str, Any]) -> Condensation:
@@ -150,9 +141,6 @@ def test_text_that_would_count_gets_one_escape_and_loses_it_again(escapes: str) 
     # The same text, with turns behind it, is left alone as what the user typed, and keeps its escape.
     more = api.loads([*json.loads(data), *turns[1:5], assistant("z")])
     assert copy in texts(api.loads(api.dump(condense(more, one_pass(selection=FIRST_TURNS)))))
-
-
-# --- A client's own summary -------------------------------------------------------------------------------------------
 
 
 def compacted(turns: int) -> Transcript:

@@ -122,9 +122,6 @@ def test_the_configuration_in_the_guide_is_the_default() -> None:
     assert set(re.findall(r"^ *(\w+):", text, re.MULTILINE)) >= set(Prelude.__struct_fields__)
 
 
-# --- What providers save ----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def reductions() -> dict[str, Any]:
     return script("reductions")
@@ -151,9 +148,6 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
         assert sum(row.left.values()) == row.after < row.before
 
 
-# --- What presets keep ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest.CaptureFixture[str]) -> None:
     presets = script("presets")
@@ -163,9 +157,6 @@ def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest
     assert sorted(found["presets"]) == sorted(found["beats"]) == preset_names()
     assert found["presets"]["lossless"]["percent"] == 100
     assert not any(found["beats"].values()), "two cuts are no rule"
-
-
-# --- Witnesses --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -217,9 +208,6 @@ def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str],
     assert list(tmp_path.iterdir()) == []
 
 
-# --- Chats without tools ----------------------------------------------------------------------------------------------
-
-
 def test_the_benchmark_of_chats_tells_what_survives(capsys: pytest.CaptureFixture[str]) -> None:
     chats = script("chats")
     only = ["--chats", "made up", "--limit", "1", "--budgets", "0.3"]
@@ -236,9 +224,6 @@ def test_no_phrasing_is_both_fitted_and_held_out() -> None:
     assert len(fitted) > 50
     assert len(held_out) > 50
     assert not fitted & held_out
-
-
-# --- How fast it is ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -290,9 +275,6 @@ def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> N
     assert list(speed["tables"](found, "2030-01-01", "here"))
     lines = list(speed["goals"](found))
     assert sum(line.endswith("| missed |") for line in lines) == sum(not met for _, met in verdicts.values())
-
-
-# --- What the user said -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -53,8 +53,6 @@ def test_every_command_is_on_the_page_of_commands(name: str) -> None:
     assert f"`condense {name}" in (PROJECT / "docs" / "commands.md").read_text(), "docs/commands.md lacks it"
 
 
-# --- What is documented ----------------------------------------------------------------------------------------------
-
 _PAGE: Final = re.compile(r"[Dd]ocumented in (docs/[\w-]+\.md)")
 REPORTS = {
     str(path.relative_to(PROJECT)): page[1]

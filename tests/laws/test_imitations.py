@@ -42,9 +42,6 @@ def restored(data: bytes) -> bytes:
     return api.dump(api.restore(api.loads(data)))
 
 
-# --- References that nothing here would have written ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "turns",
     [
@@ -66,9 +63,6 @@ def test_a_reference_that_is_none_of_ours_is_text(turns: list[dict[str, Any]]) -
     found = api.restore(transcript)
     assert (found.resolved, found.unresolved, found.look_alikes) == (0, 0, 1)
     assert api.dump(found) == transcript.source.data
-
-
-# --- Escapes ----------------------------------------------------------------------------------------------------------
 
 
 def imitating(escapes: str = "") -> list[dict[str, Any]]:
@@ -115,9 +109,6 @@ def test_what_does_not_come_to_count_keeps_its_bytes() -> None:
     condensation = laws.check_all(api.loads(data), configuration(suppress, lossless_prelude={"enabled": False}))
     assert condensation.changes
     assert b"\\\\" not in api.dump(condensation)
-
-
-# --- Markers ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_number_that_no_text_has_is_no_marker() -> None:

@@ -64,8 +64,6 @@ def test_a_second_summary_says_all_that_the_first_one_says_in_any_conversation(d
     check_second_round(data, kept, "native")
 
 
-# --- Five rounds, with new work in between ----------------------------------------------------------------------------
-
 Json = dict[str, Any]
 
 
@@ -133,8 +131,6 @@ def test_five_rounds_keep_what_the_first_one_chose(way: str, share: float | None
     quoted = words_law.quoted(check_rounds(PARTS, way, share)[-1])
     assert all(any(RULE.format(number) in text for text in quoted) for number in range(len(PARTS)))
 
-
-# --- Real sessions ----------------------------------------------------------------------------------------------------
 
 CODERABBIT = real.FOLDER / "derived" / "anthropic-messages-coderabbit.jsonl"
 DJANGO = real.FOLDER / "derived" / "openai-messages-django-11265.jsonl"

@@ -142,8 +142,6 @@ def decoded(transcript: Transcript) -> Iterator[tuple[Message, Block]]:
     return ((message, block) for message in decode(transcript.messages).messages for block in message.blocks)
 
 
-# --- In every format, at every place ----------------------------------------------------------------------------------
-
 NATIVE: Final = Configuration(provider="native")
 PERCENT: Final = (60, 40, 30, 20, 15)
 
@@ -196,9 +194,6 @@ def test_over_rounds_with_new_work(file: str, preset: str) -> None:
         assert lost(condensation.transcript) == []
         more = [{"role": "user", "content": f"Part {number}."}, *_work(2_000 + number), _assistant("Done.")]
         data = sources.grown(file, api.dump(condensation), more, start=1_000 * (number + 1))
-
-
-# --- At places that a single format has -------------------------------------------------------------------------------
 
 
 WORDS: Final = "Never let anybody write to the production database."

@@ -66,9 +66,6 @@ def said(transcript: Transcript) -> list[str]:
     return [rule for rule in RULES if any(block.text == rule for _, block in transcript.blocks())]
 
 
-# --- What is pasted ---------------------------------------------------------------------------------------------------
-
-
 def own(typed: str, *before: dict[str, Any]) -> str:
     """What of a typed text is the user's own."""
     transcript = anthropic(user("Go."), *before, user([text(typed)]))
@@ -118,9 +115,6 @@ def test_nothing_more_is_pasted_once_what_is_pasted_was_cut(lines: list[str]) ->
     units = split("\n".join(lines))
     pasted = pasted_units(units)
     assert not pasted_units(split(render(units, [unit not in pasted for unit in range(len(units.texts))])))
-
-
-# --- Extraction -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(1)
@@ -229,9 +223,6 @@ def test_what_the_client_wrote_is_ordinary() -> None:
     assert "Go on." in texts
 
 
-# --- Summaries --------------------------------------------------------------------------------------------------------
-
-
 def test_a_ledger_quotes_all_that_the_user_said_and_some_of_what_was_pasted() -> None:
     words = "\n".join(f"Rule {number}: never do {number * 7919}." for number in range(300))
     log = "\n".join(f"log line {number} of many" for number in range(300))
@@ -255,9 +246,6 @@ def test_a_summary_quotes_many_words_whatever_the_usual_length_of_its_ledger() -
         assert set(rules) <= set(words_law.quoted(condensation))
         again = condense(condensation.transcript, one_pass(mode="batch", batch_config=batch))
         assert not again.changes
-
-
-# --- The newest turns -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -296,9 +284,6 @@ def test_turns_stay_turns_where_that_meets_the_target(percent: int) -> None:
     condensation = api.condense(transcript, preset="balanced", target_tokens=target)
     inserted = [message for message in condensation.transcript.messages if message.is_inserted]
     assert all(message.is_note for message in inserted)
-
-
-# --- The law ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("preset", WITH_TARGET)

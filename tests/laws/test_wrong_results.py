@@ -70,8 +70,6 @@ def test_a_proof_is_of_this_very_result(condensed: Condensation, monkeypatch: py
     assert checked(other) == formats.serialize(condensed.transcript)
 
 
-# --- What is wrong ----------------------------------------------------------------------------------------------------
-
 LINES = [user("a"), assistant([text("b"), call("x")]), user([result("x", "c")]), assistant("d")]
 
 

@@ -22,9 +22,6 @@ from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.outcomes import first_error
 from condense_cli.toolcalls.tools import matched_texts
 
-# --- Whole conversations ----------------------------------------------------------------------------------------------
-
-
 OPERATIONS = st.sampled_from(
     [
         ("Read", {"file_path": "a.py"}, "1→x"),
@@ -143,9 +140,6 @@ def test_very_long_commands_lose_their_middle_and_requests_only_where_there_is_n
 def test_what_the_client_wrote_is_no_request() -> None:
     ledger = collect(anthropic(user([text("<system-reminder>x</system-reminder>"), text("Do it.")])).messages)
     assert ledger.requests == (UserRequest("Do it."),)
-
-
-# --- Single calls -----------------------------------------------------------------------------------------------------
 
 
 def _ledger(tool: str, answer: str = "fine", is_error: bool = False, **arguments: Any) -> Ledger:

@@ -180,8 +180,6 @@ def test_questions_go_before_words_do() -> None:
     assert all(f"- yes {n}" in small for n in range(20))
 
 
-# --- What came of an order --------------------------------------------------------------------------------------------
-
 DONE = "Deleted the old form. The tests pass, and nothing else used it."
 
 

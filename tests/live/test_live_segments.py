@@ -42,9 +42,6 @@ def found(*lists: Segments, messages: list[Json] = TALK) -> Segments:
     return matching(Request(messages), lists)
 
 
-# --- Matching ---------------------------------------------------------------------------------------------------------
-
-
 def test_segments_of_the_first_messages_are_found() -> None:
     assert found((FIRST, SECOND)) == (FIRST, SECOND)
     assert found() == ()
@@ -166,9 +163,6 @@ def test_segments_of_a_list_follow_each_other(bounds: list[tuple[int, int]], are
 )
 def test_a_request_that_goes_on_begins_with_all_messages(messages: list[Json], agrees: bool) -> None:
     assert Request(messages).agrees(REQUEST.known) is agrees
-
-
-# --- What is sent -----------------------------------------------------------------------------------------------------
 
 
 def test_what_is_sent_for_segments() -> None:

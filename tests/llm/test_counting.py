@@ -186,8 +186,6 @@ def test_no_text_is_not_counted() -> None:
     assert server.calls == 0
 
 
-# --- Answers that are of no use ---------------------------------------------------------------------------------------
-
 ODD: Sequence[Any] = (None, "many", 3.5, -1, True, [], {"tokens": 3})
 
 

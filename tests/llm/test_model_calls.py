@@ -171,9 +171,6 @@ def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
     assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
 
 
-# --- Progress and ends ------------------------------------------------------------------------------------------------
-
-
 def test_progress_is_told() -> None:
     told: list[Progress] = []
     run([request(number) for number in range(5)], progress=told.append)

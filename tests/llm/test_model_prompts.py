@@ -123,9 +123,6 @@ def test_the_length_asked_for_stays_below_the_limit() -> None:
         assert count_text(text) <= limit * 0.8
 
 
-# --- flattened messages ---
-
-
 def said(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
@@ -164,9 +161,6 @@ def test_messages_become_text() -> None:
         "[result of Read]\none\n\ntwo\n\n"
         "[error of Bash]\nno such folder\n\n"
     )
-
-
-# --- parts ---
 
 
 @given(st.lists(st.text(alphabet="ab \n", max_size=60), max_size=12), st.integers(1, 20))

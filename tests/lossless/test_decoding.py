@@ -12,8 +12,6 @@ from condense_cli.lossless.decode import Decoded, count_gaps, decode, texts_of
 
 STATE = f"<environment_details>\n{LINES}\n</environment_details>"
 
-# --- What is said of a conversation -----------------------------------------------------------------------------------
-
 
 def test_messages_without_references_are_themselves() -> None:
     given = messages(*B)
@@ -80,9 +78,6 @@ def test_numbers_go_on_from_the_lines_beside_a_reference(style: str, kept: list[
     assert says_the_same(decode(small).messages, given)
 
 
-# --- Who may refer ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("said", "is_read"),
     [
@@ -141,9 +136,6 @@ def test_a_reference_in_front_of_an_element_is_not_in_it() -> None:
     assert (found.resolved, found.unresolved) == (0, 1)
 
 
-# --- What references gave ---------------------------------------------------------------------------------------------
-
-
 def test_given_lines_are_given_once() -> None:
     first = see("lines 1-20 above", LINES)
     found = decoded(*read("a", f"{LINES}\n{first}\n{see('lines 21-40 above', LINES)}\n{first}"))
@@ -196,9 +188,6 @@ def test_what_is_too_short_is_not_given() -> None:
         assert decoded(*read("a", f"{line}\n{see('line 1 above', line)}")).resolved == resolved
 
 
-# --- Escapes ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("escapes", ["\\", "\\\\"])
 def test_an_escape_that_counts_is_taken_away(escapes: str) -> None:
     line = NEXT.replace("[see ", f"[see {escapes}")
@@ -230,9 +219,6 @@ def test_a_line_that_had_an_escape_may_be_given() -> None:
     assert found.resolved == 1
 
 
-# --- Bounds and memory ------------------------------------------------------------------------------------------------
-
-
 def test_references_give_so_many_times_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condense_cli.lossless.decode._LEAST", 0)
     said = [*read("a", "\n".join([NEXT] * 10)), *B]
@@ -250,9 +236,6 @@ def test_a_text_that_is_known_is_not_held_twice() -> None:
     assert found.messages[2].blocks[0].content is known
     other = decode(given, expected={(2, 0): OTHER})
     assert other.messages[2].blocks[0].text == LINES
-
-
-# --- Lossy markers ----------------------------------------------------------------------------------------------------
 
 
 def test_markers_are_counted_in_what_a_model_reads() -> None:

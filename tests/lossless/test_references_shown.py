@@ -63,9 +63,6 @@ def referenced(transcript: Transcript) -> Transcript:
     return api.loads(api.dump(api.condense(transcript, configuration(lossless_prelude=PRELUDE))), format="anthropic")
 
 
-# --- The report of a run ---------------------------------------------------------------------------------------------
-
-
 def test_what_references_saved_and_what_is_gone_stand_apart(file: Path, both: Path) -> None:
     """The file that is read again becomes a reference; the other one is cut."""
     report = condense("run", file, "--config", both, "--json", "--explain").json
@@ -205,9 +202,6 @@ def test_the_summary_mentions_references_where_there_is_room(file: Path, lossles
     assert "% saved, estimated)" in said
 
 
-# --- Diffs -----------------------------------------------------------------------------------------------------------
-
-
 def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.jsonl"
     assert condense("run", file, "--config", lossless, "-o", small, "-q").status == ExitStatus.DONE
@@ -218,9 +212,6 @@ def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) ->
     found = condense("diff", file, small, "--json").json
     assert found["counts"] == {what.value: int(what is What.REFERENCED) for what in What}
     assert [block["what"] for block in found["blocks"]] == ["referenced"]
-
-
-# --- inspect ---------------------------------------------------------------------------------------------------------
 
 
 def names_and_tokens(transcript: Transcript) -> dict[str, int]:
@@ -317,9 +308,6 @@ def test_inspect_of_nothing_repeated_has_no_table() -> None:
     assert "\nNothing repeats.\n" in shown
     assert "finder" not in shown
     assert "References" not in shown
-
-
-# --- show ------------------------------------------------------------------------------------------------------------
 
 
 def test_show_finds_what_a_marker_stands_for_behind_references(tmp_path: Path) -> None:

@@ -26,9 +26,6 @@ def costing(read: str | None = "0.1", write: str | None = "1.25", input: str = "
     return Price("model", "maker", Decimal(input), None, cached, written)
 
 
-# --- Which tokens -----------------------------------------------------------------------------------------------------
-
-
 def tokens_of(condensed: Condensation, messages: int) -> int:
     return sum(COUNT.message(message) for message in condensed.before.messages[:messages])
 
@@ -63,9 +60,6 @@ def test_the_overhead_comes_before_everything() -> None:
 def test_without_a_change_everything_stays_cached() -> None:
     condensed = run_passes(anthropic(user("Hi."), assistant("Hello.")))
     assert rewrite_of(condensed, COUNT, 0) == PrefixRewrite(condensed.tokens_before, 0, 0)
-
-
-# --- How much money ---------------------------------------------------------------------------------------------------
 
 
 def test_costs_are_those_of_the_formulas() -> None:

@@ -159,9 +159,6 @@ def test_the_rates_are_those_of_entries_that_live_for_five_minutes() -> None:
     assert Rates.of(Price("m", "p", Decimal(2), Decimal(8), Decimal(1), Decimal(3))) == Rates(Decimal(3), Decimal(1))
 
 
-# --- One call --------------------------------------------------------------------------------------------------------
-
-
 def price(input: str, output: str, read: str | None = None, write: str | None = None) -> Price:
     """From dollars per million tokens."""
     amounts = [None if value is None else Decimal(value) / 1_000_000 for value in (input, output, read, write)]

@@ -29,9 +29,6 @@ from condense_cli.passes.summaries import Summarizer
 from condense_cli.report.run.shortcomings import warnings_of
 from condense_cli.tokens.counting import Counter
 
-# --- What is summarized -----------------------------------------------------------------------------------------------
-
-
 # What is summarized.
 
 
@@ -131,9 +128,6 @@ def test_a_target_that_is_missed_does_not_widen_the_selection() -> None:
     result = condense(transcript, middle, target_tokens=10, lossless_prelude={"enabled": True})
     assert len(marks(result)) == 1
     assert result.transcript.messages[-4:] == result.before.messages[-4:]
-
-
-# --- An earlier summary -----------------------------------------------------------------------------------------------
 
 
 # An earlier summary.

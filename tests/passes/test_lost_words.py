@@ -107,8 +107,6 @@ def test_indices_are_those_of_the_transcript() -> None:
     assert lost(messages, messages[1:]) == [(2, 0)]
 
 
-# --- What is said of it -----------------------------------------------------------------------------------------------
-
 INDIVIDUAL = '{"id": "%s", "selection": {"type": "custom"}, "mode": "individual", "individual_config": {}}'
 BATCH = '{"id": "sum", "selection": {"type": "custom"}, "mode": "batch", "batch_config": {}}'
 

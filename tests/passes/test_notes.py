@@ -59,9 +59,6 @@ def notes_in(transcript: Transcript) -> list[str]:
     return [message.blocks[0].text for message in transcript.messages if message.is_note]
 
 
-# --- What becomes a note ----------------------------------------------------------------------------------------------
-
-
 def test_calls_that_follow_each_other_are_one_note_with_the_lines_that_are_needed() -> None:
     found = cut(worked(), 85)
     assert not found.is_target_missed
@@ -186,9 +183,6 @@ def test_notes_are_one_for_each_run_that_nothing_divides() -> None:
     assert [run.positions for run in runs_of(noted, [], 20)] == [[1]]
 
 
-# --- Later rounds -----------------------------------------------------------------------------------------------------
-
-
 def again(found: Any, *more: dict[str, Any]) -> list[dict[str, Any]]:
     return [*api.dump_messages(found), *more]
 
@@ -241,9 +235,6 @@ def test_a_text_that_imitates_a_note_is_escaped() -> None:
     assert [message.is_note for message in pasted.messages] == [False, True, False, False]
     other = anthropic(user("Something else."), user(note), assistant("Done."))
     assert not any(message.is_note for message in other.messages)
-
-
-# --- Thinking ---------------------------------------------------------------------------------------------------------
 
 
 def thought(turns: int = 10) -> list[dict[str, Any]]:
@@ -301,9 +292,6 @@ def test_a_run_without_passes_keeps_all_thinking() -> None:
     assert sum(block.kind is BlockKind.THINKING for _, block in found.transcript.blocks()) == 11
 
 
-# --- Other formats ----------------------------------------------------------------------------------------------------
-
-
 def test_a_note_stands_between_the_words_of_a_chat() -> None:
     turns: list[dict[str, Any]] = [user("Find the limits.")]
     for n in range(12):
@@ -325,8 +313,6 @@ def test_a_note_stands_between_the_words_of_a_chat() -> None:
     assert len([message for message in data if message["role"] == "tool"]) == 12 - len(noted)
     assert NOTE in {receipt.operation for receipt in found.changes}
 
-
-# --- Images -----------------------------------------------------------------------------------------------------------
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAYAAAA="
 

@@ -37,8 +37,6 @@ from condense_cli.report.run.shortcomings import warnings_of
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import factor_of
 
-# --- Operations -------------------------------------------------------------------------------------------------------
-
 
 def test_parameters_are_treated_value_by_value() -> None:
     arguments = {
@@ -144,9 +142,6 @@ def test_what_would_not_shrink_stays() -> None:
     assert not condensation.transcript.is_changed
 
 
-# --- Conditions, targets, savings -------------------------------------------------------------------------------------
-
-
 def test_a_conditional_pass_runs_above_its_threshold_only() -> None:
     transcript = anthropic(*conversation())
     for threshold, runs in ((10, True), (10**6, False)):
@@ -231,9 +226,6 @@ def test_a_saving_below_min_saving_changes_nothing() -> None:
     assert any("min_saving" in warning for warning in refused.warnings)
 
 
-# --- Receipts ---------------------------------------------------------------------------------------------------------
-
-
 def test_what_was_not_summarized_stays_with_a_reason() -> None:
     summarize = {"defaults": {"tool_results": {"operation": "summarize"}}}
     batch = {"id": "b", "selection": {"type": "custom"}, "mode": "batch", "batch_config": {"operation": "summarize"}}
@@ -302,9 +294,6 @@ def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
     assert any(why in warning for warning in told)
 
 
-# --- Thinking ---------------------------------------------------------------------------------------------------------
-
-
 def turns_with_thinking() -> list[dict[str, Any]]:
     messages = [user("a"), *read_turn("1"), assistant([thinking(), call("2")]), user([result("2")])]
     return [*messages, assistant([thinking(), text("b")]), user("c"), assistant([thinking("only this")]), user("d")]
@@ -347,9 +336,6 @@ def test_thinking_before_the_first_change_stays() -> None:
     condensation = condense(transcript)
     assert condensation.changes
     assert not condensation.transcript.removed
-
-
-# --- Values that are probably not wanted ------------------------------------------------------------------------------
 
 
 def test_unusual_values_of_a_pass_are_told_once_and_those_of_flags_are_not() -> None:

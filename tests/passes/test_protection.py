@@ -31,9 +31,6 @@ def selected(messages: tuple[Message, ...], **selection: Any) -> Selected:
     return select(Selection(**selection), messages, Counter())
 
 
-# --- What a selection takes -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("selection", "end", "preserved", "age"),
     [
@@ -112,9 +109,6 @@ def test_a_selector_that_nobody_brings_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="There is no selector named 'mine'") as caught:
         no_selectors("mine")
     assert caught.value.hint == "An installed package can provide one."
-
-
-# --- What is protected ------------------------------------------------------------------------------------------------
 
 
 def protected(messages: tuple[Message, ...], **settings: Any) -> dict[int, Kept]:
@@ -241,9 +235,6 @@ def test_no_pin_rests_on_thinking_that_may_go(mode: Any, model: str, is_held: bo
     assert protection.of(message, thought) is (Kept.PINNED if is_held else None)
 
 
-# --- What a pass leaves alone -----------------------------------------------------------------------------------------
-
-
 def test_why_a_pass_leaves_a_block_alone() -> None:
     messages = read(user("a"), assistant("b"), user("c"), assistant("d"), user("e"))
     found = selected(messages, type="preserve_recent", keep_recent_count=1, roles=("assistant",))
@@ -263,9 +254,6 @@ def test_the_position_decides_what_is_too_new() -> None:
     assert [
         why_untouched(position, message, message.blocks[0], found, nothing) for position, message in enumerate(messages)
     ] == [None, Kept.RECENT]
-
-
-# --- Overrides that come to nothing -----------------------------------------------------------------------------------
 
 
 def told(*overrides: dict[str, Any], flags: Overrides = NO_OVERRIDES, **settings: Any) -> list[str]:

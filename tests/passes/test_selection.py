@@ -24,8 +24,6 @@ from condense_cli.core.transcript import Block, Message, Place, cut_before
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.passes.receipts import Kept
 
-# --- Selection --------------------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("selection", "expected"),
@@ -86,9 +84,6 @@ def test_failed_and_superseded_results_can_be_selected() -> None:
     assert changed_messages(failed) == [4]
     superseded = condense(anthropic(*messages), one_pass(selection={"type": "custom", "superseded": True}))
     assert changed_messages(superseded) == [2, 4]
-
-
-# --- Protection -------------------------------------------------------------------------------------------------------
 
 
 # Some clients count their calls anew in each turn: what one of them showed is not renewed by another.

@@ -160,9 +160,6 @@ def test_messages_of_one_role_in_a_chat() -> None:
     assert [message.index for message in left] == [0, 1, 3, 4, 5, 6]
 
 
-# --- Real transcripts -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", real.some(real.all_files()), ids=lambda path: path.name)
 def test_laws_hold_on_real_transcripts(path: Any) -> None:
     transcript = real.transcript(path)

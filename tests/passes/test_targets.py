@@ -45,9 +45,6 @@ MEETING = ("balanced", "cost", "speed")
 """Presets that meet a target."""
 
 
-# --- Approach: the largest budget whose result is within the target ---------------------------------------------------
-
-
 @given(st.integers(0, 3_000), st.integers(0, 400), st.integers(1, 60), st.integers(-500, 4_000), st.integers(0, 2_000))
 def test_the_last_attempt_is_the_best_one(target: int, others: int, step: int, budget: int, most: int) -> None:
     tried: list[int] = []
@@ -63,9 +60,6 @@ def test_the_last_attempt_is_the_best_one(target: int, others: int, step: int, b
     assert len(tried) < 10
     if others <= target:
         assert left <= max(2 * step, target // 50) or tried[-1] == most
-
-
-# --- The pass ---------------------------------------------------------------------------------------------------------
 
 
 def test_without_a_target_the_pass_does_nothing() -> None:
@@ -184,9 +178,6 @@ def test_receipts_name_the_places_of_the_input_after_thinking_went() -> None:
     assert {(receipt.message, receipt.block, receipt.tool) for receipt in calls} == {
         (n, 2, "Bash") for n in (1, 3, 5, 7)
     }
-
-
-# --- Presets ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(1)

@@ -22,9 +22,6 @@ from condense_cli.window.decision import CheckDecision, DecisionReason, Sizes, W
 SMALL = as_lines(conversation())
 
 
-# --- The decision -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("context", "reason"),
     [
@@ -110,9 +107,6 @@ def test_a_limit_that_is_hardly_ever_reached(sizes: Sizes, is_far: bool) -> None
 def test_a_limit_does_not_depend_on_the_switch() -> None:
     assert [decide(Sizes(used, 0, 200_000, is_automatic=False)).is_over_limit for used in (171_808, 171_809)] == [0, 1]
     assert not decide(Sizes(300_000, 0, None)).is_over_limit
-
-
-# --- The window, the threshold and the reserve ------------------------------------------------------------------------
 
 
 def user(main: str | None = None, **profiles: Profile) -> UserConfiguration:
@@ -202,9 +196,6 @@ def test_a_profile_that_is_asked_for_brings_its_model() -> None:
 
 def test_a_reserve_that_leaves_no_room_is_a_warning() -> None:
     assert "smaller max_tokens" in known_of("qwen3:8b", user(mine=local(max_tokens=30_000))).warnings[0]
-
-
-# --- The command ------------------------------------------------------------------------------------------------------
 
 
 def checked(*arguments: str, stdin: bytes = SMALL, env: dict[str, str] | None = None) -> Outcome:

@@ -82,17 +82,11 @@ def should_condense(tokens: int, own: UserConfiguration | None = None, **keys: A
     return decide(window.sizes(tokens, 0, configured)).should_condense
 
 
-# --- Values that a client's users rely on -----------------------------------------------------------------------------
-
-
 def test_three_messages_stay_and_thresholds_go_from_5_to_100() -> None:
     assert NativeConfig().max_messages_to_keep == 3
     assert (MIN_THRESHOLD, MAX_THRESHOLD) == (5, 100)
     assert Configuration().auto_condense_context
     assert Configuration().auto_condense_context_percent == 100
-
-
-# --- Parameters -------------------------------------------------------------------------------------------------------
 
 
 def test_automatic_condensing_can_be_switched_off() -> None:
@@ -158,9 +152,6 @@ def test_a_profile_that_cannot_be_used_falls_back_to_the_main_one() -> None:
     assert neither.access is None
     assert neither.failure
     assert neither.failure.reason is CallReason.NO_KEY
-
-
-# --- Behaviour --------------------------------------------------------------------------------------------------------
 
 
 def test_the_first_message_a_summary_and_the_last_three() -> None:
@@ -266,9 +257,6 @@ def test_condensing_waits_until_it_is_needed() -> None:
     assert api.condense(talk(), configured, summarizer=Short(), if_needed=True, context_window=20_000 // 100).changes
 
 
-# --- What is noted of a run -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("named", [True, False])
 def test_a_run_notes_custom_prompts_dedicated_profiles_fallbacks_and_who_decided(named: bool) -> None:
     native = {"custom_prompt": "Briefly.", "api_profile": "cheap"} if named else {}
@@ -286,9 +274,6 @@ def test_a_run_notes_custom_prompts_dedicated_profiles_fallbacks_and_who_decided
     log = run_log.build(found, report, configured, "2026-01-02T03:04:05Z", 0, if_needed=named)
     assert (log.custom_prompt, log.dedicated_profile, log.if_needed) == (named, named, named)
     assert (log.provider, log.fallback) == ("native", "sliding_window")
-
-
-# --- Errors -----------------------------------------------------------------------------------------------------------
 
 
 class Broken:

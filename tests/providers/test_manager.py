@@ -48,9 +48,6 @@ def run(configuration: Configuration, summarizer: Summarizer, sizes: Sizing, **m
     return api.condense(anthropic(*MESSAGES), configuration, summarizer=summarizer, sizing=sizes, **more)
 
 
-# --- Whether it runs --------------------------------------------------------------------------------------------------
-
-
 def test_without_need_nothing_is_done_and_a_receipt_says_so() -> None:
     result = run(NATIVE, Short(), sizing(100 * TOKENS, only_if_needed=True))
     assert api.dump(result) == result.before.source.data
@@ -89,9 +86,6 @@ def test_the_api_decides_by_the_window_that_it_is_given() -> None:
     transcript = anthropic(*MESSAGES)
     assert not api.condense(transcript, preset="speed", if_needed=True, context_window=1_000_000).changes
     assert api.condense(transcript, preset="speed", if_needed=True, context_window=TOKENS).changes
-
-
-# --- The fallback -----------------------------------------------------------------------------------------------------
 
 
 def test_a_failed_provider_over_the_limit_falls_back_and_says_what_is_lost() -> None:

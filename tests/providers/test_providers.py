@@ -32,9 +32,6 @@ def run(provider: Any, **keys: Any) -> Condensation:
     return api.condense(TRANSCRIPT, configuration(provider="mine", **keys), registry=registry_of(provider))
 
 
-# --- A run ------------------------------------------------------------------------------------------------------------
-
-
 # A provider that says what it does as passes does it, with its own settings or their defaults.
 def test_a_provider_is_its_passes() -> None:
     for keys, lines in ({}, 3), ({"provider_config": {"lines": 7}}, 7):
@@ -150,9 +147,6 @@ def test_what_a_summarizer_raises_changes_nothing() -> None:
     assert found.error
 
 
-# --- Settings ---------------------------------------------------------------------------------------------------------
-
-
 def test_settings_are_checked() -> None:
     class Choosy(Mine):
         def problems(self, settings: Limits) -> Any:
@@ -213,9 +207,6 @@ def test_settings_that_are_used_are_not_told_of() -> None:
         assert not api.condense(TRANSCRIPT, configuration(**keys)).warnings
 
 
-# --- Estimates --------------------------------------------------------------------------------------------------------
-
-
 class Planned(Short, frozen=True):
     """Calls nothing and says what each request would cost."""
 
@@ -239,9 +230,6 @@ def test_estimates_are_what_a_run_gives(provider: Provider[Any]) -> None:
     estimate = provider.estimate_reduction(TRANSCRIPT, config, context())
     assert (estimate.tokens_before, estimate.tokens_after) == (found.tokens_before, found.tokens_after)
     assert provider.estimate_cost(TRANSCRIPT, config, context(), Planned()) == Spent(calls=3, tokens=75)
-
-
-# --- Selectors --------------------------------------------------------------------------------------------------------
 
 
 def test_a_selector_narrows_a_selection() -> None:

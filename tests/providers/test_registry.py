@@ -124,9 +124,6 @@ def test_the_users_settings_are_for_configurations_without_any() -> None:
         wrong.configured(configuration(provider="native"))
 
 
-# --- Registered here --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("thing", [Mine(), Mine])
 def test_a_provider_is_registered_and_taken_away(thing: Mine | type[Mine]) -> None:
     registry = Registry()
@@ -185,9 +182,6 @@ def test_what_is_no_provider_is_not_registered(thing: Any, why: str) -> None:
     assert caught.value.message == f"This cannot be registered: {why}."
     assert len(registry.all()) == len(BUILT_IN)
     assert registry.warnings == []
-
-
-# --- The active one ---------------------------------------------------------------------------------------------------
 
 
 def test_the_active_provider_runs_where_a_configuration_names_none() -> None:

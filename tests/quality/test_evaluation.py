@@ -34,9 +34,6 @@ def result_lines(messages: Sequence[Message]) -> list[int]:
     return [block.text.count("\n") + 1 for message in messages for block in message.blocks if block.answers]
 
 
-# --- Cuts -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_case_is_what_was_said_before_the_cut_and_what_is_asked_after_it() -> None:
     found = case()
     assert len(found.before.messages) == 1 + 2 * READS
@@ -86,9 +83,6 @@ def test_what_is_left_out_has_a_reason() -> None:
     cases, (left,) = cases_of(long, (0.6,), COUNT, smallest=0)
     assert (cases, left.at) == ([], 0.6)
     assert "standing instructions" in left.reason
-
-
-# --- Ways to compare with ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KNOWN_WAYS)
@@ -171,9 +165,6 @@ def test_parallel_calls_go_together() -> None:
     assert oldest is not None
     messages = oldest(found, found.tokens - 10)
     assert [message.index for message in messages] == [0, 3]
-
-
-# --- Measuring --------------------------------------------------------------------------------------------------------
 
 
 def _nothing(case: Case, target: int) -> Sequence[Message]:

@@ -38,8 +38,6 @@ def shows(name: str, path: str, *content: str) -> list[dict[str, Any]]:
     return read_turn(name, path, "\n".join(content))
 
 
-# --- Bits -------------------------------------------------------------------------------------------------------------
-
 ONE, TWO, THREE = ("\n".join(lines(seed)) for seed in (1, 2, 3))
 TOLD = Session(
     [user("Look."), *shows("t1", "one", ONE), *shows("t2", "two", TWO), *shows("t3", "three", THREE), user("Go on.")],
@@ -90,9 +88,6 @@ def test_a_context_of_a_megabyte_is_remembered_to_its_beginning() -> None:
     assert found(["\n".join(first[:10])]).words == pytest.approx(0.5, abs=0.06)
 
 
-# --- Grounding --------------------------------------------------------------------------------------------------------
-
-
 def calls(*commands: str) -> list[dict[str, Any]]:
     found = []
     for number, command in enumerate(commands):
@@ -126,9 +121,6 @@ def test_a_call_is_not_grounded_without_the_lines_that_it_has_to_match() -> None
     )
     assert session(user("Look."), *shows("t1", "f", "and others"))["grounding"] == 0
     assert session(user("Look."), *shows("t1", "f", "some plain words"))["grounding"] == 1
-
-
-# --- Re-reads ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_lost_fact_costs_the_tokens_of_its_file() -> None:
@@ -172,9 +164,6 @@ def test_what_a_call_wrote_into_a_file_is_read_again_there() -> None:
     assert session.without(3)["rereads"] == 1
 
 
-# --- Rules ------------------------------------------------------------------------------------------------------------
-
-
 def test_sentences_of_the_user_stand_word_for_word_or_not() -> None:
     session = Session(
         [
@@ -214,8 +203,6 @@ def test_a_clients_words_around_an_answer_are_nobodys_rules() -> None:
     )
     assert told(user("use pnpm here"))["rules"] == 1
 
-
-# --- Whole old strings ------------------------------------------------------------------------------------------------
 
 FILE = [f"def method_{number}(self):\n    return one of {number} things" for number in range(4)]
 
@@ -260,9 +247,6 @@ def test_an_old_string_of_a_patch_is_what_a_hunk_takes_for_given() -> None:
     assert session(user("Look."), *shows("t1", "f.py", old[1], old[0]))["old_strings"] == 0
 
 
-# --- Substrings -------------------------------------------------------------------------------------------------------
-
-
 def test_a_fact_stands_inside_a_longer_one_between_word_boundaries() -> None:
     shown = ["see src/app.py", "at /home/src/app.py:12", "my_src/app.pyx"]
     session = Session(
@@ -273,9 +257,6 @@ def test_a_fact_stands_inside_a_longer_one_between_word_boundaries() -> None:
     assert session(user("Look."), *shows("t1", "f", shown[2]))["substrings"] == 0
     # Not on a line of the original.
     assert session(user("Look."), *shows("t1", "f", "or in /home/src/app.py"))["substrings"] == 0
-
-
-# --- All of them ------------------------------------------------------------------------------------------------------
 
 
 def rich() -> tuple[tuple[Message, ...], tuple[Message, ...]]:

@@ -62,9 +62,6 @@ def test_a_right_session_stays_byte_for_byte() -> None:
         assert found.changes == ()
 
 
-# --- Lines -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_record_broken_by_a_line_break_is_joined() -> None:
     whole = lines_of(*worked())
     found = mended(file_of(*whole[:2], whole[2][:50], whole[2][50:], *whole[3:]))
@@ -96,9 +93,6 @@ def test_a_document_that_is_broken_in_the_middle_is_no_guess() -> None:
     data = json.dumps([user("a"), assistant("b"), user("c")]).encode()
     with pytest.raises(CondenseError, match="not JSON"):
         repair(data.replace(b'"content": "b"', b'"content" "b"'))
-
-
-# --- Links -----------------------------------------------------------------------------------------------------------
 
 
 # Whatever is lost within a turn: what comes next can only continue what was written last.
@@ -264,9 +258,6 @@ def test_of_records_that_share_an_id_the_last_stays() -> None:
     assert found.data == as_lines([*records[:2], again, *records[3:]])
 
 
-# --- Calls and results -----------------------------------------------------------------------------------------------
-
-
 def test_calls_of_every_api_are_answered_by_a_note() -> None:
     called = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
     chat = as_lines([user("a"), called, user("b"), {"role": "assistant", "content": "c"}])
@@ -327,9 +318,6 @@ def test_a_conversation_begins_with_the_user() -> None:
     assert found.data.endswith(as_lines([assistant("b"), user("c")]))
 
 
-# --- Rollouts --------------------------------------------------------------------------------------------------------
-
-
 def test_a_rollout_begins_with_its_head() -> None:
     first, *rest = lines_of(head(), *items(message("user", "look"), message("assistant", "ok")))
     assert mended(file_of(rest[0], first, rest[1])).data == file_of(first, *rest)
@@ -350,9 +338,6 @@ def test_reasoning_that_leads_to_nothing_goes() -> None:
     asked = message("user", "look")
     found = mended(as_lines([head(), *items(asked, function("a"), output("a"), reasoning(1), reasoning(2), asked)]))
     assert told(found) == [("reasoning_is_followed", 6), ("reasoning_is_followed", 5)]
-
-
-# --- Blocks ----------------------------------------------------------------------------------------------------------
 
 
 # The model binds thinking to all before it: behind a change it would be refused.

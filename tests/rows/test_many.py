@@ -136,9 +136,6 @@ def test_a_file_that_is_named_twice_is_worked_on_once(tree: Path, tmp_path: Path
     assert len(done.json["results"]) == 6
 
 
-# --- What fails -------------------------------------------------------------------------------------------------------
-
-
 def test_one_failing_file_does_not_stop_the_others(tree: Path, tmp_path: Path) -> None:
     (tree / "a/broken.jsonl").write_bytes(DATA[:-20])
     done = run("in", "--out-dir", "out", cwd=tmp_path)
@@ -252,9 +249,6 @@ def test_files_on_several_drives_are_refused(tree: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(os.path, "commonpath", no_common_path)
     done = run("in/a", "in/b", "--out-dir", "out", cwd=tmp_path)
     assert (done.status, "on several drives" in done.message) == (ExitStatus.USAGE, True)
-
-
-# --- Several processes ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

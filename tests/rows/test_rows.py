@@ -63,9 +63,6 @@ def without_conversation(line: bytes, kind: RowKind) -> tuple[bytes, bytes]:
     return found.before, found.after
 
 
-# --- The laws, row by row --------------------------------------------------------------------------------------------
-
-
 # Every law holds for the conversation of a row, and not a byte around it changes.
 @given(row_lines(), configurations())
 def test_laws_hold_for_any_row(line: bytes, config: Configuration) -> None:
@@ -125,9 +122,6 @@ def test_lossless_is_lossless_for_real_rows(path: Path) -> None:
         if old != new:
             found = read_row(new.strip(), kind, "row")
             assert json.loads(found.holding(api.dump(api.restore(transcript_of(found))))) == json.loads(old)
-
-
-# --- What is a row ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pattern", real.ROW_SETS)
@@ -224,8 +218,6 @@ def test_the_model_of_a_row_is_the_one_it_names() -> None:
     inside = line_of({"request": {"model": "gpt-4o", "messages": chat(1)}})
     assert transcript_of(read_row(inside, RowKind(), "row")).model == "gpt-4o"
 
-
-# --- Rows that cannot be worked on -----------------------------------------------------------------------------------
 
 BAD: dict[bytes, str] = {
     b'{"messages": [': "not JSON",

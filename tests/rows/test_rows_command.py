@@ -15,8 +15,6 @@ from rowsets import BROKEN, DATA, LONG, SPEED, expected, row, rows
 from condense_cli.errors import ExitStatus
 from condense_cli.rows import condensing, reading
 
-# --- One process ------------------------------------------------------------------------------------------------------
-
 
 def test_each_row_is_condensed_and_the_rest_stays(rows_file: Path, tmp_path: Path) -> None:
     done = condense("run", rows_file, *SPEED, "-o", tmp_path / "small.jsonl")
@@ -195,9 +193,6 @@ def test_messages_of_an_unknown_kind_are_refused(tmp_path: Path) -> None:
     assert done.status == ExitStatus.INPUT
     assert "several conversations" in done.message
     assert snapshot(tmp_path) == before
-
-
-# --- Several processes ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -73,9 +73,6 @@ def test_what_the_api_says_of_it() -> None:
     assert [*thinking_bound_to_prefix(replace(changed, model=None))] == []
 
 
-# --- Oddities of other rules ------------------------------------------------------------------------------------------
-
-
 def test_a_transcript_without_messages_or_blocks() -> None:
     nothing = replace(TALK, messages=())
     assert [*first_message_from_user(nothing)] == []

@@ -43,9 +43,6 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backups, "writers", lambda target: ["claude (7)", "vim (8)"])
 
 
-# --- Replacing --------------------------------------------------------------------------------------------------------
-
-
 def test_the_name_of_a_backup(path: Path) -> None:
     backup = replaced(path)
     assert backup.name == f"session.jsonl.{TIME}.{len(NEW)}-{digest(NEW)}.condense-backup"
@@ -182,9 +179,6 @@ def test_what_is_no_file_is_refused(name: str, tmp_path: Path, monkeypatch: pyte
     assert caught.value.hint == "Name the file of a transcript."
 
 
-# --- Finding ----------------------------------------------------------------------------------------------------------
-
-
 def test_the_newest_comes_first(path: Path) -> None:
     first, second = replaced(path, b"12"), replaced(path, b"1", LATER)
     assert [backup.path for backup in backups_of(path)] == [second, first]
@@ -215,9 +209,6 @@ def test_a_second_name_of_the_file_is_no_backup(path: Path) -> None:
     assert backups_of(path) == []
     path.unlink()
     assert len(backups_of(path)) == 1
-
-
-# --- Undoing ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_newest_backup_comes_back(path: Path) -> None:

@@ -49,9 +49,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_file_and_standard_input_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in").write_bytes(b"content")
     assert read_bytes(tmp_path / "in") == read_bytes(str(tmp_path / "in")) == b"content"
@@ -90,9 +87,6 @@ def test_other_errors_say_what_the_system_says(error: OSError, said: str) -> Non
         raise error
     assert failed.value.message == said.replace("read", "write")
     assert failed.value.hint == "Nothing was written there."
-
-
-# --- Writing ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_new_file_has_what_every_new_file_has(tmp_path: Path) -> None:
@@ -226,9 +220,6 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, monkeypatch: p
     assert len(asked) == 2
 
 
-# --- New files --------------------------------------------------------------------------------------------------------
-
-
 def test_a_new_file_is_made_like_another(tmp_path: Path) -> None:
     (tmp_path / "like").write_bytes(b"")
     (tmp_path / "like").chmod(0o640)
@@ -299,9 +290,6 @@ def test_a_link_on_the_way_is_named(below: str, tmp_path: Path) -> None:
     assert caught.value.hint == "Remove it, or name another folder."
     check_no_links(tmp_path / "folder", "a/b/c")
     check_no_links(tmp_path / "folder" / "link", "b")
-
-
-# --- Comparing --------------------------------------------------------------------------------------------------------
 
 
 def test_whether_a_file_holds_exactly_these_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

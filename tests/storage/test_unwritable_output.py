@@ -10,8 +10,6 @@ from helpers import DATA, condense, condense_process, unharmed
 from condense_cli.errors import ExitStatus, OutputError
 from condense_cli.storage import files
 
-# --- Outputs that are refused -----------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 @pytest.mark.parametrize("link", ["the file itself", "another spelling", "symbolic link", "hard link"])
@@ -55,9 +53,6 @@ def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path)
         done = condense("run", file.name, "-q", option, "", cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
     assert "Cannot write" in done.message
-
-
-# --- Outputs that fail ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])

@@ -136,9 +136,6 @@ def configurations(draw: st.DrawFn, *, is_lossless: bool = False) -> Configurati
     )
 
 
-# --- Providers and phases ---------------------------------------------------------------------------------------------
-
-
 WORDS = {"strategy": st.sampled_from(["keep", "truncate", "summarize"]), "threshold": st.integers(0, 40)}
 TOOLS_OF_PHASES = {"strategy": st.sampled_from(["suppress", "truncate", "summarize"]), "threshold": st.integers(0, 60)}
 LINE_LIMITS = {"truncate_lines": st.integers(1, 6), "summary_max_tokens": st.integers(10, 60)}

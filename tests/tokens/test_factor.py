@@ -79,9 +79,6 @@ def found(transcript: Transcript) -> Factor:
     return factor_of(transcript, Counter.of(transcript))
 
 
-# --- Where it is from -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("times", [1.1, 1.56, 2.5])
 def test_recorded_usage_says_it_for_a_model_that_is_not_in_the_table(times: float) -> None:
     factor = found(grown(times, steps=40, model=UNLISTED))
@@ -148,9 +145,6 @@ def test_models_belong_to_the_family_of_their_tokenizer(model: str, family: str)
     assert family_of(model) is not None
 
 
-# --- What is not believed ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("times", [0.5, 6.0, -1.0])
 def test_a_factor_that_cannot_be_is_not_believed_and_said_so(times: float) -> None:
     size = step_of(session(1, 2, model=UNLISTED))
@@ -196,9 +190,6 @@ def test_a_step_with_a_mark_of_ours_does_not_count() -> None:
     after = len(list(steps_of(done.transcript, count)))
     assert after < before
     assert found(api.loads(api.dump(done))) == found(done.transcript)
-
-
-# --- One step of recorded usage ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -310,9 +301,6 @@ def test_so_much_recorded_growth_is_enough(tokens: int, *, is_enough: bool, monk
         assert factor.known is (known if is_enough else Known.UNKNOWN)
         assert factor.value == (2 if is_enough and known is Known.RECORDED else 1)
         assert bool(factor.doubt) is (is_enough and known is Known.UNKNOWN)
-
-
-# --- Arithmetic -------------------------------------------------------------------------------------------------------
 
 
 @given(FACTORS, COUNTS)

@@ -190,9 +190,6 @@ def test_the_users_word_goes_first() -> None:
     assert (asked.tokens, asked.source) == (80_000, "option")
 
 
-# --- What files show --------------------------------------------------------------------------------------------------
-
-
 def sized(transcript: Transcript) -> tuple[int | None, str]:
     return window_size(transcript.model, signs_of(transcript))
 
@@ -284,9 +281,6 @@ def test_opencode_compacts_by_itself() -> None:
 
     assert sized(export(auto=True)) == (128_000, compacted_at(112_579))
     assert sized(export(auto=False)) == (1_000_000, "price table")
-
-
-# --- Commands ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -26,9 +26,6 @@ def replace(file: Path, *, read: bytes = DATA, force: bool = False) -> Path:
     return backups.replace_in_place(file, SMALLER, read=read, seen=files.stamp(file), now=NOW, force=force)
 
 
-# --- In place ---------------------------------------------------------------------------------------------------------
-
-
 # The file holds what `-o` would have written, the backup what the file held.
 def test_the_file_is_replaced_and_a_backup_stays(file: Path) -> None:
     done = in_place(file)
@@ -128,9 +125,6 @@ def test_where_there_are_no_hard_links_the_backup_is_a_copy(file: Path, monkeypa
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     condense("undo", file)
     assert (file.read_bytes(), beside(file)) == (DATA, [])
-
-
-# --- What is refused --------------------------------------------------------------------------------------------------
 
 
 def rewritten(file: Path) -> None:

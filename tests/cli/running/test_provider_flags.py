@@ -115,9 +115,6 @@ def test_later_values_hold_and_camel_case_is_understood() -> None:
     assert phases.lossy_phase.tool_results.strategy == "suppress"
 
 
-# --- The command ------------------------------------------------------------------------------------------------------
-
-
 def report(*arguments: str | Path) -> Any:
     done = condense("run", SAMPLE, *arguments, "--json", "--no-config")
     assert done.status == ExitStatus.DONE, done.stderr

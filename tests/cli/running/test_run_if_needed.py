@@ -27,9 +27,6 @@ def logged(done: Outcome) -> dict[str, Any]:
     return value
 
 
-# --- Only if needed ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("data", [DATA, DATA.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + DATA + b"\n\n"])
 def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
@@ -108,9 +105,6 @@ def test_check_and_run_agree_on_thresholds() -> None:
         assert (ran.stdout != DATA) is is_needed
 
 
-# --- The fallback -----------------------------------------------------------------------------------------------------
-
-
 def without_a_key(folder: Path, *flags: str, fallback: str = "sliding_window") -> Outcome:
     """A run whose only summary fails: the profile's key is not set."""
     (folder / "mine.yaml").write_text(f"provider: native\nfallback: {fallback}\n")
@@ -143,9 +137,6 @@ def test_it_drops_nothing_otherwise(tmp_path: Path, flags: tuple[str, ...]) -> N
 def test_it_does_not_run_where_nobody_asked_for_it(tmp_path: Path) -> None:
     done = without_a_key(tmp_path, "--context-window", "10000", fallback="none")
     assert len(done.stdout.splitlines()) == 26
-
-
-# --- The log ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:

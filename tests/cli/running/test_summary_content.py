@@ -186,9 +186,6 @@ def test_secrets_are_not_in_what_is_asked_for_again(desk: Desk, server: ModelSer
     assert not any(part in prompt for part in ("correct_horse", "Zq8R3kfT") for prompt in server.prompts())
 
 
-# --- The setting ------------------------------------------------------------------------------------------------------
-
-
 def with_share(way: str, share: Any, key: str = "min_facts") -> dict[str, Any]:
     check = {key: share}
     if way == "native":

@@ -13,8 +13,6 @@ from condense_cli.errors import ExitStatus
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import family_of
 
-# --- Limits -----------------------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("name", APIS)
 @pytest.mark.parametrize("way", WAYS)
@@ -120,9 +118,6 @@ def test_an_amount_that_is_none_is_refused(desk: Desk, amount: str) -> None:
     done = desk.run("batch", f"--max-cost={amount}")
     assert done.status == ExitStatus.USAGE
     assert "--max-cost" in done.message
-
-
-# --- Prices without calls ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(1)

@@ -46,9 +46,6 @@ def only_block(*keys: Any, **more: Any) -> Block | None:
     return next((block for block in transcript.messages[0].blocks if block.owner == ("attachment",)), None)
 
 
-# --- Attachments ------------------------------------------------------------------------------------------------------
-
-
 def test_a_kind_has_one_class() -> None:
     classes = [kinds.SENT.keys(), kinds.NEVER, kinds.OVERHEAD, kinds.CUTTING]
     assert sum(map(len, classes)) == len(set().union(*classes))
@@ -141,9 +138,6 @@ def test_unknown_kinds_are_named_and_not_counted(tmp_path: Path) -> None:
     assert "attachment a_kind_of_later (1), record record-of-later (1)" in shown
 
 
-# --- The recorded prompt ----------------------------------------------------------------------------------------------
-
-
 def test_the_recorded_prompt_is_the_overhead() -> None:
     count = Counter()
     assert count.transcript(WHOLE) == count.transcript(BARE)
@@ -187,9 +181,6 @@ def test_a_target_is_held_against_what_is_sent() -> None:
     assert not api.condense(WHOLE, configuration(), target_tokens=target).transcript.is_changed
 
 
-# --- What the client cut ----------------------------------------------------------------------------------------------
-
-
 def test_a_result_that_the_client_cut_is_its_stand_in() -> None:
     transcript = session(*SENT_OR_NOT["results that the client cut are sent as it says"].records)
     first, second, third = (block for _, block in transcript.blocks() if block.answers)
@@ -226,9 +217,6 @@ def test_a_summary_keeps_a_result_as_it_was_cut() -> None:
     assert any(message.is_summary for message in after.messages)
     assert "[cleared]" in texts(after)
     assert set(texts(after)) - set(texts(before)) <= {text for text in texts(after) if text.startswith("[condense:")}
-
-
-# --- Copies of requests -----------------------------------------------------------------------------------------------
 
 
 def test_copies_of_requests_are_no_messages_and_go_with_slim() -> None:

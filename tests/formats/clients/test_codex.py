@@ -42,8 +42,6 @@ from condense_cli.toolcalls.tools import (
     writes_a_file,
 )
 
-# --- What is sent -----------------------------------------------------------------------------------------------------
-
 
 # Neighbours from the assistant are a turn, and so are the outputs that follow; others are turns of their own.
 def test_items_are_grouped_into_turns() -> None:
@@ -154,9 +152,6 @@ def test_a_broken_line_stops_a_run_unless_lenient_keeps_it() -> None:
     assert check(transcript, source="x").faults == []
 
 
-# --- What calls do ----------------------------------------------------------------------------------------------------
-
-
 # A string that only looks like that is a text like any other.
 @pytest.mark.parametrize("value", ['{"output": 1, "metadata": {}}', '{"output": "x"}', "{", "[1]", "{}"])
 def test_other_json_is_text(value: str) -> None:
@@ -216,9 +211,6 @@ def test_commands_tell_what_they_read_and_change() -> None:
     assert path_argument(one) == "a.py"
     assert writes_a_file(one)
     assert call(function("a", "tool") | {"namespace": "mcp__server"}).tool == "mcp__server__tool"
-
-
-# --- What a file tells ------------------------------------------------------------------------------------------------
 
 
 # The first usage is that of the first request whose answer is in the conversation.

@@ -123,9 +123,6 @@ def test_a_summary_is_a_message_of_the_user() -> None:
     assert after[1]["type"] == "user"
 
 
-# --- Logs ------------------------------------------------------------------------------------------------------------
-
-
 def log(*records: Json) -> Transcript:
     return parse("".join(json.dumps(record) + "\n" for record in (HEADER, *records)).encode())
 

@@ -41,9 +41,6 @@ def blocks(transcript: Transcript, kind: BlockKind) -> list[Block]:
 LOOP = [REQUEST, *turn("a", number=1), *turn("b", number=2), ANSWER]
 
 
-# --- What tells the format -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "items",
     [LOOP, [REQUEST, ANSWER], LOOP[1:], [{"type": "new", "id": "x"}, *LOOP], [REQUEST, message("user", "a")]],
@@ -105,9 +102,6 @@ def test_the_items_of_an_old_rollout_are_read() -> None:
     transcript = parse(as_lines([value for value in values if value.get("type")]))
     assert transcript.format == "openai-responses"
     assert [message.role for message in transcript.messages] == [Role.USER, Role.ASSISTANT, Role.TOOL]
-
-
-# --- How items are read ----------------------------------------------------------------------------------------------
 
 
 def test_the_items_of_an_answer_are_one_turn() -> None:
@@ -225,9 +219,6 @@ def test_what_belongs_together_goes_together(recent: int) -> None:
     assert (asked in items) == (given in items) == (recent > 1)
 
 
-# --- Reasoning -------------------------------------------------------------------------------------------------------
-
-
 def test_items_behind_reasoning_that_goes_lose_the_ids_that_ask_for_it() -> None:
     last = [{"role": "user", "content": "Thanks."}, *turn("c", number=3)]
     items = written(condense(read(*LOOP, *last), one_pass(), thinking="drop"))
@@ -248,9 +239,6 @@ def test_reasoning_stays_before_items_that_need_their_ids() -> None:
     left = written(condense(read(*items), one_pass(), thinking="drop"))
     assert [item.get("id") for item in left] == [None, "rs_1", "fs_1", None, None]
     assert left[:3] == items[:3]
-
-
-# --- Summaries, and what the API refuses -----------------------------------------------------------------------------
 
 
 def test_a_summary_is_a_message_of_the_user() -> None:

@@ -125,9 +125,6 @@ def test_failed_answers_are_not_sent() -> None:
     assert [block.place.record for _, block in transcript.blocks()] == [0, 2]
 
 
-# --- Logs of plugins -------------------------------------------------------------------------------------------------
-
-
 def event(kind: str, **properties: Any) -> list[Any]:
     return ["event", {"event": {"type": kind, "properties": properties}}]
 

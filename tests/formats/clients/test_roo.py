@@ -141,9 +141,6 @@ def test_the_envelope_is_kept() -> None:
     assert condensation.changes
 
 
-# --- arguments in XML
-
-
 def test_arguments_of_xml_calls() -> None:
     transcript = roo(*session())
     read, write = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)

@@ -30,8 +30,6 @@ from condense_cli.rules.validity import validate
 from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls.tools import path_argument, reads_a_file
 
-# --- Messages ---------------------------------------------------------------------------------------------------------
-
 
 def shape(transcript: Transcript) -> list[list[tuple[str, str | None, str | None]]]:
     return [
@@ -152,9 +150,6 @@ def test_the_model_is_in_the_configuration(config: Any, model: str | None) -> No
     assert traj(*session(), replay_config=config).model == model
 
 
-# --- The file ---------------------------------------------------------------------------------------------------------
-
-
 # Each message of the history is a record, with its own line.
 def test_records_are_the_messages() -> None:
     history = [SYSTEM, user("Größe → 🎉"), *tool_turn("call_1", "open", "x"), *tool_turn("call_1", "open", "y")]
@@ -196,9 +191,6 @@ def test_a_history_of_its_own_is_read_when_it_is_named() -> None:
     assert shape(parse(data, format="swe-agent")) == shape(traj(*session()))
     with pytest.raises(UnknownFormatError, match="record 2 is not a message"):
         parse(json.dumps([SYSTEM, {"role": "narrator"}]).encode(), format="swe-agent")
-
-
-# --- Laws and real files ----------------------------------------------------------------------------------------------
 
 
 @st.composite
