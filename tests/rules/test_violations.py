@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, user
-from test_validity import ASKED, CALLED, COMPACTION, DOCUMENT, FOUND, MARKED, OUTPUT, REASONING, SEARCH, image
+from test_validity import ASKED, CALLED, COMPACTION, DOCUMENT, FOUND, MARKED, OUTPUT, REASONING, SEARCH, UNSIGNED, image
 
 from condense_cli.core.transcript import Place, Transcript
 from condense_cli.rules.validity import RULES
@@ -235,6 +235,19 @@ OF_ANTHROPIC: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
         [user([image(9, 9), image(8_001, 9)]), assistant("b"), user([image(9, 9_999)])],
         [(0, block(0, 1), f"messages.0: {TOO_LARGE}"), (2, block(2, 0), f"messages.2: {TOO_LARGE}")],
     ),
+    (
+        "images_not_too_many",
+        [user([image(9, 9)] * 300), assistant("b"), user([image(9, 9)] * 301)],
+        [(0, "images", "messages: too much media: 601 images > 600")],
+    ),
+    (
+        "thinking_is_signed",
+        [user("a"), assistant([UNSIGNED, text("b")]), user("c"), assistant([UNSIGNED])],
+        [
+            (message, block(message, 0, "thinking"), f"messages.{message}: Invalid `signature` in `thinking` block")
+            for message in (1, 3)
+        ],
+    ),
 ]
 
 OF_CHAT: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
@@ -278,6 +291,16 @@ OF_CHAT: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
             (message, "", f"Invalid value for 'content': expected a string, got null. (messages.[{message}].content)")
             for message in (1, 5)
         ],
+    ),
+    (
+        "one_result_per_call",
+        [user("a"), chat_calls("x", "y"), tool("x"), tool("x"), tool("y"), tool("y")],
+        [multiple("x", 2), multiple("y", 2)],
+    ),
+    (
+        "call_ids_unique",
+        [user("a"), chat_calls("x"), tool("x"), chat_calls("x"), tool("x"), chat_calls("z", "z"), tool("z")],
+        [not_unique("x", 3), not_unique("z", 5)],
     ),
 ]
 
@@ -326,6 +349,12 @@ OF_RESPONSES: list[tuple[str, Rows, list[tuple[int, str, str]]]] = [
             for message, record in ((1, 1), (5, 6))
         ],
     ),
+    (
+        "one_result_per_call",
+        [ASKED, CALLED, OUTPUT, OUTPUT, item(CALLED, "y"), item(OUTPUT, "y"), item(OUTPUT, "y")],
+        [multiple("x", 2), multiple("y", 4)],
+    ),
+    ("call_ids_unique", [ASKED, CALLED, OUTPUT, CALLED, OUTPUT], [not_unique("x", 3)]),
 ]
 
 
@@ -342,3 +371,10 @@ def test_rules_of_chat_completions(rule: str, messages: Rows, expected: list[tup
 @pytest.mark.parametrize(("rule", "items", "expected"), OF_RESPONSES, ids=[row[0] for row in OF_RESPONSES])
 def test_rules_of_responses(rule: str, items: Rows, expected: list[tuple[int, str, str]]) -> None:
     assert violations(rollout(*items), rule) == expected
+
+
+# Those that are not here have tests of their own.
+def test_every_rule_is_tested() -> None:
+    names = {rule.__name__ for rules in RULES.values() for rule in rules}
+    tested = {row[0] for row in (*OF_ANTHROPIC, *OF_CHAT, *OF_RESPONSES)}
+    assert names - tested == {"thinking_bound_to_prefix", "request_not_too_large"}

@@ -12,7 +12,7 @@ from condense_cli.storage import files
 
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
-@pytest.mark.parametrize("link", ["the file itself", "another spelling", "symbolic link", "hard link"])
+@pytest.mark.parametrize("link", ["the file itself", "another spelling", "symbolic link", "hard link", "input"])
 def test_an_output_that_is_the_input_is_refused(link: str, option: str, file: Path, tmp_path: Path) -> None:
     output = tmp_path / "other.jsonl"
     if link == "the file itself":
@@ -21,19 +21,14 @@ def test_an_output_that_is_the_input_is_refused(link: str, option: str, file: Pa
         output = tmp_path / "." / ".." / tmp_path.name / file.name
     elif link == "symbolic link":
         output.symlink_to(file)
+    elif link == "input":
+        output, file = file, output
+        file.symlink_to(output.name)
     else:
         output.hardlink_to(file)
     with unharmed(tmp_path):
         done = condense("run", file, "-p", "speed", option, str(output))
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-    assert "is the input file" in done.message
-
-
-def test_an_input_that_is_a_link_to_the_output_is_refused(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "link.jsonl").symlink_to(file.name)
-    with unharmed(tmp_path):
-        done = condense("run", tmp_path / "link.jsonl", "-p", "speed", "-o", file)
-    assert done.status == ExitStatus.USAGE
     assert "is the input file" in done.message
 
 
@@ -48,21 +43,13 @@ def test_two_outputs_in_one_file_are_refused(options: tuple[str, str], file: Pat
 
 
 @pytest.mark.parametrize("option", ["--output", "--report", "--html"])
-def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path) -> None:
-    with unharmed(tmp_path):
-        done = condense("run", file.name, "-q", option, "", cwd=tmp_path)
-    assert done.status == ExitStatus.FAILED
-    assert "Cannot write" in done.message
-
-
-@pytest.mark.parametrize("option", ["--output", "--report", "--html"])
-@pytest.mark.parametrize("output", ["folder", "session.jsonl/out.jsonl", "nowhere/out.jsonl"])
+@pytest.mark.parametrize("output", ["", "folder", "session.jsonl/out.jsonl", "nowhere/out.jsonl"])
 def test_an_output_that_cannot_be_written_fails(output: str, option: str, file: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with unharmed(tmp_path):
         done = condense("run", file.name, "-q", option, output, cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
-    assert output in done.message
+    assert f"Cannot write {output}" in done.message
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -19,31 +19,12 @@ from condense_cli.storage.files import create_bytes, packed, stamp, unpacked, wr
 from condense_cli.storage.session_databases import exported
 
 
-def test_an_existing_output_keeps_its_permissions(file: Path, tmp_path: Path) -> None:
-    """Writing over a private file leaves it private, and a shared one shared."""
-    for mode in (0o600, 0o664, 0o755):
-        out = tmp_path / f"out-{mode:o}"
-        out.write_text("old")
-        out.chmod(mode)
-        assert condense("run", file, "-p", "speed", "-o", out).status == ExitStatus.DONE
-        assert out.read_bytes() == SMALLER
-        assert stat.S_IMODE(out.stat().st_mode) == mode
-
-
 @pytest.mark.slow
 def test_a_new_output_follows_the_umask(file: Path, tmp_path: Path) -> None:
     for umask, mode in ((0o022, 0o644), (0o077, 0o600)):
         out = tmp_path / f"out-{umask:o}"
         condense_process("run", file, "-q", "-o", out, "--report", tmp_path / "report.json", umask=umask)
         assert stat.S_IMODE(out.stat().st_mode) == mode
-
-
-def test_an_output_that_is_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "target").write_text("old")
-    (tmp_path / "link").symlink_to("target")
-    assert condense("run", file, "-p", "speed", "-q", "-o", tmp_path / "link").status == ExitStatus.DONE
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_bytes() == SMALLER
 
 
 def test_an_output_may_be_a_device(file: Path) -> None:
