@@ -34,11 +34,9 @@ from condense_cli.core.markers import (
     Gap,
     SummaryMark,
     content_hash,
-    find_stretch,
     gaps_in,
     parse_summary,
     short_hash,
-    stretch_hash,
 )
 from condense_cli.core.transcript import Block, JsonPath, Transcript
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
@@ -448,10 +446,3 @@ def test_what_a_later_summary_left_out_of_an_earlier_one_is_found(tmp_path: Path
         (name,) = {gap.hash for gap in gaps_in(summary)}
         done = condense("show", first, name)
         assert (done.status, done.text) == (ExitStatus.DONE, "\n\n".join(CUT[: len(earlier)]))
-
-
-def test_a_stretch_is_found_by_its_ends() -> None:
-    hashes = ["aa000000", "bb000000", "bb111111", "cc000000", "dd000000"]
-    assert find_stretch(hashes, stretch_hash("bb111111", "dd000000")) == (2, 4)
-    assert find_stretch(hashes, stretch_hash("cc000000", "cc000000")) == (3, 3)
-    assert find_stretch(hashes, stretch_hash("dd000000", "aa000000")) is None

@@ -24,7 +24,6 @@ from condense_cli import api
 from condense_cli.config.overrides import overrides_from
 from condense_cli.core.markers import GO_ON, SummaryMark, parse_summary, short_hash
 from condense_cli.core.transcript import Message, Transcript
-from condense_cli.formats.engine.client_text import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 
@@ -32,7 +31,6 @@ RULE = "RULE: never push to main."
 OLD = f"{SummaryMark(3, 4, '12345678')}\n{RULE}"
 """As version 0.1.0 wrote them."""
 SUMMARY = "What was done so far: nothing."
-LEDGER = "<ledger>\nRequests of the user:\n- Go.\n</ledger>"
 SUMMARIZE = one_pass(
     mode="batch", batch_config={"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 2}}
 )
@@ -45,53 +43,6 @@ def named(request: str, hash: str = "12345678") -> str:
 
 def summaries(messages: tuple[Message, ...]) -> list[bool]:
     return [message.is_summary for message in messages]
-
-
-def test_a_mark_counts_behind_the_request_that_it_names() -> None:
-    said = [user("Go."), assistant(named("Go.")), user("Go on."), assistant("Yes.")]
-    assert summaries(anthropic(*said).messages) == [False, True, False, False]
-    assert summaries(anthropic(user("Stop."), *said[1:]).messages) == [False] * 4
-    assert summaries(anthropic(*said[1:]).messages) == [False] * 3
-    assert summaries(anthropic(user(f"{SummaryMark(3, 4, '12345678', NO_REQUEST)}\nx"), *said[3:]).messages)[0]
-
-
-def test_the_second_text_with_a_mark_is_a_copy_of_the_first() -> None:
-    said = [user("Go."), assistant(named("Go.")), user(named("Go.")), assistant("Yes.")]
-    assert summaries(anthropic(*said).messages) == [False, True, False, False]
-    other = [user("Go."), assistant(named("Go.")), user(named("Go.", "87654321")), assistant("Yes.")]
-    assert summaries(anthropic(*other).messages) == [False, True, True, False]
-
-
-# Version 0.1.0 put a summary behind the request, and at its end a ledger, nearly always both.
-@pytest.mark.parametrize(
-    ("said", "place"),
-    [
-        ([user("Go."), assistant(OLD), user("Go on.")], 1),
-        ([user("Go."), user(OLD), assistant("Yes.")], 1),
-        ([user("Go."), assistant("Yes."), user(f"{OLD}\n\n{LEDGER}"), assistant("So.")], 2),
-        ([user("Go."), assistant("Yes."), user(OLD), assistant(GO_ON), user("Go on.")], 2),
-    ],
-)
-def test_marks_of_version_0_1_0_count_where_it_put_them(said: list[dict[str, Any]], place: int) -> None:
-    found = anthropic(*said).messages
-    assert found[place].is_summary
-    assert found[place].is_injected is (found[place].role == "user")
-    assert not found[0].is_summary
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        [user(OLD), assistant("Yes.")],
-        [user(f"{OLD}\n\n{LEDGER}"), assistant("Yes.")],
-        [user("Go."), assistant("Yes."), user(OLD), assistant("So.")],
-        [user("Go."), assistant("Yes."), user(GO_ON), assistant("So.")],
-    ],
-)
-def test_what_merely_begins_like_a_summary_is_the_users(said: list[dict[str, Any]]) -> None:
-    found = anthropic(*said).messages
-    assert not any(summaries(found))
-    assert not found[-2].is_injected
 
 
 @pytest.mark.slow
