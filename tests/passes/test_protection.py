@@ -3,14 +3,29 @@
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, configuration, conversation, one_pass, text, thinking, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    changed_messages,
+    condense,
+    configuration,
+    conversation,
+    one_pass,
+    result,
+    text,
+    thinking,
+    user,
+)
 from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.api import overrides_from
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
 from condense_cli.config.options import NO_OVERRIDES, Overrides
-from condense_cli.core.transcript import Message
+from condense_cli.core.transcript import Block, Message, Place, cut_before
+from condense_cli.core.values import BlockKind, Role
 from condense_cli.errors import ConfigurationError
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import Selected, no_selectors, protect, select, why_untouched
@@ -305,3 +320,40 @@ def test_other_overrides_are_not(overrides: list[dict[str, Any]], settings: dict
 def test_an_override_of_a_message_that_is_not_there_is_told_once() -> None:
     for index in (14, -15):
         assert told(suppressing(index)) == [f"Pass only has an override for message {index}, and there are 14."]
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({"type": "preserve_recent", "keep_recent_count": 2}, [2, 4, 6, 8, 10]),
+        ({"type": "preserve_recent", "keep_recent_count": 99}, []),
+        ({"type": "preserve_percent", "keep_percentage": 50}, [2, 4, 6]),
+        ({"type": "custom", "age": {"min": 3, "max": 7}}, [6, 8, 10]),
+        ({"type": "preserve_recent", "keep_recent_count": 5, "range": {"start": 5}}, [6, 8]),
+    ],
+)
+def test_a_selection_chooses_what_is_cut(selection: dict[str, Any], expected: list[int]) -> None:
+    assert changed_messages(condense(anthropic(*conversation()), one_pass(selection=selection))) == expected
+
+
+# The edge of a selection moves earlier rather than between a call and its result.
+def test_a_selection_never_splits_an_exchange() -> None:
+    both = {"defaults": {"tool_parameters": {"operation": "suppress"}, "tool_results": {"operation": "suppress"}}}
+    messages = [user("a")]
+    for n in range(3):
+        messages += [assistant([call(f"x{n}", "Write", content=LONG)]), user([result(f"x{n}")])]
+    for kept, expected in ((1, [1, 2, 3, 4]), (2, [1, 2, 3, 4]), (3, [1, 2])):
+        selection = {"type": "preserve_recent", "keep_recent_count": kept}
+        condensation = condense(anthropic(*messages), one_pass(selection=selection, individual_config=both))
+        assert changed_messages(condensation) == expected
+
+
+# Where results need not follow at once, each call may be open while the one before it is answered.
+def test_an_exchange_that_overlaps_thousands_of_others_is_not_split() -> None:
+    def message(index: int, kind: BlockKind, call: int) -> Message:
+        return Message(index, Role.ASSISTANT, (Block(kind, Place(index, ()), (), call_id=str(call)),))
+
+    calls = [message(2 * n + 1, BlockKind.TOOL_CALL, n) for n in range(3_000)]
+    results = [message(2 * n + 4, BlockKind.TOOL_RESULT, n) for n in range(3_000)]
+    messages = sorted([*calls, *results], key=lambda message: message.index)
+    assert {cut_before(messages, position) for position in (1, 2, 4_000, len(messages) - 1)} == {0}
