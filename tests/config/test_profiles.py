@@ -9,7 +9,7 @@ import pytest
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.own import UserConfiguration, load_user_configuration, parse_user_configuration
 from condense_cli.config.preset_folders import user_configuration_path
-from condense_cli.config.profiles import BUILT_IN, DEFAULT, OFFLINE, PriceOverride, Profile, threshold_of
+from condense_cli.config.profiles import BUILT_IN, DEFAULT, OFFLINE, PriceOverride, Profile
 from condense_cli.errors import ConfigurationError
 from condense_cli.money.prices import context_window, price_of
 
@@ -152,21 +152,3 @@ def test_which_key_goes_where() -> None:
     assert Profile(api="openai", model="m", base_url="http://localhost:1/v1").variable is None
     assert Profile(api="openai", model="m", base_url="https://x.example/v1", key_variable="X_KEY").variable == "X_KEY"
     assert Profile(api="openai", model="m", key_variable=None).variable is None
-
-
-@pytest.mark.parametrize(
-    ("own", "expected", "warns"),
-    [
-        (None, 80, False),
-        (-1, 80, False),
-        (5, 5, False),
-        (100, 100, False),
-        (4.9, 80, True),
-        (101, 80, True),
-        (0, 80, True),
-    ],
-)
-def test_thresholds(own: float | None, expected: float, warns: bool) -> None:
-    found, warning = threshold_of("p", Profile(api="openai", model="m", threshold=own), 80)
-    assert found == expected
-    assert (warning is not None) is warns

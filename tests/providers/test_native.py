@@ -1,18 +1,23 @@
 """Provider native: when it refuses, and what it writes."""
 
+import json
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from build import LONG, anthropic, assistant, call, configuration, conversation, marks, result, user
+from build import anthropic, assistant, configuration, conversation, user
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
+from condense_cli.config.models import Configuration, NativeConfig
+from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD
 from condense_cli.core.markers import GO_ON, parse_summary
-from condense_cli.core.transcript import Transcript
-from condense_cli.core.values import Role
+from condense_cli.core.transcript import Message, Transcript
+from condense_cli.core.values import BlockKind, Role
+from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
-from condense_cli.passes.summaries import Summarizer
+from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
 from condense_cli.providers.native import Refusal
 
 NATIVE = configuration(provider="native")
@@ -23,6 +28,26 @@ def run(transcript: Transcript, summarizer: Summarizer | None = None, **native: 
     condensation = api.condense(transcript, configured, summarizer=summarizer or Short())
     api.dump(condensation)
     return condensation
+
+
+def prompt(custom: str | None = None) -> str:
+    """Instructions of a model for a conversation."""
+    return request_for(PromptTask(Subject.CONVERSATION, ("a",), 500, custom_prompt=custom), "a", 500).system
+
+
+class Asked:
+    """Notes what it is asked to summarize."""
+
+    def __init__(self) -> None:
+        self.tasks: list[BatchTask] = []
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        self.tasks += [task for task in tasks if isinstance(task, BatchTask)]
+        return [Written("What was said.", by="asked") for _ in tasks]
+
+
+def talk(turns: int = 8) -> Transcript:
+    return anthropic(*conversation(turns), user("And now?"))
 
 
 def refusal(condensation: Condensation) -> Refusal:
@@ -57,20 +82,6 @@ def test_roles_alternate() -> None:
 def test_the_line_that_leads_on_is_no_request() -> None:
     found = run(anthropic(*conversation()), max_messages_to_keep=1)
     assert [message.blocks[0].text for message in found.transcript.messages][2] == GO_ON
-
-
-# The next summary takes the last one in, and it alone: what lay before it is not summarized again.
-def test_the_last_summary_is_continued_and_replaced() -> None:
-    first = run(anthropic(*conversation(), user("And now?")))
-    more = [message for number in range(9, 12) for message in turn(number)]
-    again = api.loads([*api_messages(first), assistant("So."), *more])
-    second = run(again)
-    (old,), (new,) = marks(first), marks(second)
-    assert new.messages > old.messages
-
-
-def turn(number: int) -> list[dict[str, object]]:
-    return [user(f"Look at {number}."), assistant([call(f"more_{number}")]), user([result(f"more_{number}", LONG)])]
 
 
 def api_messages(condensation: Condensation) -> list[dict[str, object]]:
@@ -118,3 +129,56 @@ def test_it_needs_no_model() -> None:
     found = api.condense(transcript, NATIVE)
     assert found.tokens_after < found.tokens_before
     assert "src/file3.py" in found.transcript.messages[1].blocks[0].text
+
+
+def test_three_messages_stay_and_thresholds_go_from_5_to_100() -> None:
+    assert NativeConfig().max_messages_to_keep == 3
+    assert (MIN_THRESHOLD, MAX_THRESHOLD) == (5, 100)
+    assert Configuration().auto_condense_context
+    assert Configuration().auto_condense_context_percent == 100
+
+
+def test_our_own_prompt_has_the_six_sections() -> None:
+    positions = [prompt().find(f"{number}. {name}:") for number, (name, _) in enumerate(SECTIONS, start=1)]
+    assert len(positions) == 6
+    assert -1 not in positions
+
+
+def test_what_is_summarized_is_what_goes() -> None:
+    asked, transcript = Asked(), talk()
+    found = run(transcript, asked)
+    (task,) = asked.tasks
+    stay = {message.index for message in found.transcript.messages if not message.is_summary}
+    assert [message.index for message in task.messages] == [
+        message.index for message in transcript.messages if message.index not in stay
+    ]
+
+
+# The next summary continues the last one; what lay before that is not sent again.
+def test_nothing_is_summarized_twice() -> None:
+    asked = Asked()
+    first = run(talk(), asked)
+    more = json.loads(api.dump(first)) + conversation(4)[1:]
+    second = run(api.loads(more), asked)
+    assert second.changes
+    assert "What was said." in asked.tasks[1].previous
+    assert not any(block.summarizes for message in asked.tasks[1].messages for block in message.blocks)
+
+
+def test_images_are_not_sent_to_the_summarizer() -> None:
+    from condense_cli.llm.prompts import flattened
+
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    picture = {"type": "image", "source": source}
+    transcript = anthropic(user([{"type": "text", "text": "Look."}, picture]), *conversation()[1:])
+    assert any(block.kind is BlockKind.IMAGE for _, block in transcript.blocks())
+    assert not any("iVBOR" in text for text in flattened(transcript.messages))
+
+
+def test_its_prompt_and_profile_are_taken_unless_the_prompt_is_blank() -> None:
+    asked = Asked()
+    run(talk(), asked, custom_prompt="  Say it briefly.  ", api_profile="cheap")
+    (task,) = asked.tasks
+    assert (task.prompt, task.profile) == ("  Say it briefly.  ", "cheap")
+    assert "Say it briefly." in prompt(task.prompt)
+    assert prompt(" ") == prompt()
