@@ -136,20 +136,6 @@ def test_an_override_names_the_images_of_one_message() -> None:
     assert [receipt.message for receipt in result.changes] == [2]
 
 
-# An older screenshot of the same thing is replaced by a later one only if it shows the same.
-@pytest.mark.parametrize(("newer", "changes"), [(DATA, 1), (picture(640, 480), 0)])
-def test_a_repeated_image_is_superseded(newer: str, changes: int) -> None:
-    def turn(number: int, data: str) -> list[dict[str, Any]]:
-        call = build.call(f"toolu_{number}", "screenshot", page="home")
-        return [build.assistant([call]), build.user([build.result(f"toolu_{number}", [image(data)])])]
-
-    selection = {"type": "custom", "superseded": True}
-    transcript = build.anthropic(build.user("Look."), *turn(1, DATA), *turn(2, newer), build.assistant("Done."))
-    result = build.condense(transcript, {**SUPPRESS, "selection": selection})
-    assert len(result.changes) == changes
-    laws.check_all(transcript, build.configuration({**SUPPRESS, "selection": selection}))
-
-
 def test_images_are_kept_or_suppressed_and_nothing_else() -> None:
     with pytest.raises(ConfigurationError, match=r"'truncate' is not one of keep, suppress.*images"):
         build.configuration({**SUPPRESS, "individual_config": {"defaults": {"images": {"operation": "truncate"}}}})
@@ -191,13 +177,6 @@ def test_an_image_that_the_user_pasted() -> None:
     ]
     result = build.condense(build.session(*lines), SUPPRESS)
     assert build.written(result)[2]["message"]["content"] == [{"type": "text", "text": MARKER}, build.text("at this")]
-
-
-def test_the_marker_is_read_back() -> None:
-    assert parse_gap(MARKER) == Gap(short_hash(DATA), is_image=True)
-    assert str(parse_gap(MARKER)) == MARKER
-    assert parse_gap(MARKER + " ") is None
-    assert parse_gap(MARKER.replace("image", "images")) is None
 
 
 def test_no_operation_cuts_the_marker() -> None:

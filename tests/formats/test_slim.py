@@ -272,17 +272,6 @@ def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() 
     assert (hit.found, hit.text, hit.position, hit.message) == (HitKind.DISPLAY, OLD, "record 1", None)
 
 
-def test_show_finds_what_a_marker_stands_for() -> None:
-    transcript = session(
-        claude_line("user", "1", None, "go"),
-        claude_line("assistant", "2", "1", [call("x")], reply="m"),
-        claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
-    )
-    (hit,) = find(transcript, short_hash(OLD))
-    assert (hit.found, hit.text, hit.position) == (HitKind.DISPLAY, OLD, "2.0")
-    assert hit.path == ("toolUseResult", "originalFile")
-
-
 # A lossless run says lines by reference and leaves the display copy; a pass that cuts the result later finds it.
 def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
     records = [claude_line("user", "0", None, "go")]

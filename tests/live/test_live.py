@@ -172,16 +172,6 @@ def test_a_mark_lies_at_the_end_of_the_frozen_part() -> None:
     assert marks(third.messages) == [second.frozen - 1, len(second.messages) - 1]
 
 
-def test_no_more_than_four_marks() -> None:
-    mark = {"cache_control": {"type": "ephemeral"}}
-    system = [{**text("one"), **mark}, {**text("two"), **mark}]
-    messages = long_conversation()
-    messages[-3] = user([{**result("toolu_9", lines("file9")), **mark}])
-    messages[-1] = user([{**text("Thanks."), **mark}])
-    fitted = live_of().fit(messages, system=system)
-    assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
-
-
 # What follows the client's last mark may be gone in the next request.
 def test_nothing_behind_the_last_mark_is_frozen() -> None:
     messages = long_conversation()

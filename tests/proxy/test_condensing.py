@@ -365,12 +365,6 @@ def test_addresses_with_the_version_in_them(model: Api, running: Running) -> Non
     assert [asked.path for asked in model.asked] == ["/v1/messages?beta=true", "/chat/completions"]
 
 
-def test_an_unknown_shape_passes(model: Api, running: Running) -> None:
-    odd = [{"role": "user", "content": {"deep": [1, {"x": None}]}}, 3, None, "text", {"role": 7}] * 400
-    post(running, odd)
-    assert model.asked[0].json["messages"] == odd
-
-
 def test_watching_changes_nothing(model: Api) -> None:
     usage = {"input_tokens": 100, "cache_read_input_tokens": 9_900, "output_tokens": 5}
     model.respond = lambda _: said({"usage": usage})
