@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -150,6 +151,7 @@ def sentences_of(text: str) -> list[str]:
 _NOTHING: Final = _Said({}, frozenset(), "", (), changes=False, states=False)
 
 
+@lru_cache(1_000)  # The same sentences are read in every state of a conversation.
 def _read(sentence: str) -> _Said:
     if "?" in sentence or not _PROSE.fullmatch(sentence.strip()):
         return _NOTHING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -26,7 +26,6 @@ from ..toolcalls.tools import (
     string_values,
     writes_a_file,
 )
-from .units import Units
 
 # A member of an enumeration takes a while to look up, and these are asked for each part many times.
 _CALL: Final = BlockKind.TOOL_CALL
@@ -130,19 +129,24 @@ _MANY: Final = 400
 """So many comparisons take as long as it takes to import rapidfuzz, which does all that come after."""
 
 
-def restated_units(parts: Mapping[Key, Part], units: Mapping[Key, Units]) -> dict[Key, list[int]]:
-    """By part the numbers of the units that the assistant says again later."""
-    found: dict[Key, list[int]] = {}
+def words_of(line: str) -> str:
+    """The words of a line by which it is compared with others; none of a paragraph."""
+    return " ".join(_WORDS.findall(line.casefold())) if len(line) <= _LONGEST else ""
+
+
+def restated_units(said: Sequence[Sequence[str]]) -> list[list[int]]:
+    """By text that the assistant says the numbers of the units that it says again later, from the words of each."""
+    found: list[list[int]] = [[] for _ in said]
     known: set[str] = set()
     near: deque[str] = deque(maxlen=_NEAR)
     is_like_one_of = _comparing()
-    for key in reversed([key for key, part in parts.items() if part.is_said]):
-        for number, body in reversed([*enumerate(units[key].bodies)]):
-            line = " ".join(_WORDS.findall(body.casefold())) if len(body) <= _LONGEST else ""
+    for lines, again in zip(reversed(said), reversed(found), strict=True):
+        for number in range(len(lines) - 1, -1, -1):
+            line = lines[number]
             if not line:
                 continue
             if line in known or is_like_one_of(line, near):
-                found.setdefault(key, []).append(number)
+                again.append(number)
             else:
                 known.add(line)
                 near.append(line)

@@ -23,18 +23,30 @@ from .answers import Address, own_units
 from .choice import UNSIGNED
 from .corrections import outdated_texts
 from .likelihood import Form, form_of
-from .parts import Key, Part, parts_of, restated_units
-from .units import WRAPPED, Units, first_lines, layout_of, put_together, sections_of, split, wrapped_of
+from .parts import Key, Part, parts_of, restated_units, words_of
+from .units import (
+    WRAPPED,
+    Units,
+    first_lines,
+    layout_of,
+    pieces_of,
+    priced_texts,
+    put_together,
+    sections_of,
+    split,
+    wrapped_of,
+)
 from .versions import SHORTEST_LINE, Shape, kinds_of, shape_of
 
 
 class ReadText(Struct):
     """A text: the numbers of its units' lines, what is missing in it already, its facts, and its characters.
 
-    `hash`, `has_final_break` and `listings` are those of its units. Once somebody has asked for them, `tokens` are
-    those of its units, `pieces` the first unit of its line, and the one behind its last, by each unit that is a
-    piece of one, `sections` the unit behind its section by each that is a heading, and `groups` the units that come
-    with one: all lines of a wrapped sentence, and with a heading the first below it.
+    `hash`, `has_final_break` and `listings` are those of its units, `pieces` the first unit of its line, and the one
+    behind its last, by each unit that is a piece of one. `shows_numbers`: its units are written with numbers that its
+    lines have not. Once somebody has asked for them, `tokens` are those of its units, `sections` the unit behind its
+    section by each that is a heading, and `groups` the units that come with one: all lines of a wrapped sentence, and
+    with a heading the first below it.
     """
 
     bodies: array[int]
@@ -44,16 +56,17 @@ class ReadText(Struct):
     hash: str
     has_final_break: bool
     listings: Sequence[Listing] | None
+    pieces: Mapping[int, tuple[int, int]]
+    shows_numbers: bool
     tokens: array[int] | None = None
-    pieces: Mapping[int, tuple[int, int]] = {}
     sections: Mapping[int, int] | None = None
     groups: Mapping[int, Sequence[int]] = {}
 
 
 class KnownLines:
     """Lines without the numbers of listings. Each has a number, by which `facts` has the numbers of its facts,
-    `kinds` its kind, and `layouts` its layout; `tells` is 0 for lines that are too short to be a reason for anything.
-    `names` are the facts themselves, with their numbers.
+    `kinds` its kind, `layouts` its layout, and `tokens` its tokens with the line break, 0 until somebody asks; `tells`
+    is 0 for lines that are too short to be a reason for anything. `names` are the facts themselves, with their numbers.
 
     Several states of one conversation may share what is known: what was read of one is not read again in the next.
     """
@@ -66,12 +79,14 @@ class KnownLines:
         self.kinds = bytearray()
         self.layouts = bytearray()
         self.tells = bytearray()
+        self.tokens = array(UNSIGNED)
         self.restated: dict[tuple[bool, tuple[Text, ...]], Sequence[Sequence[int]]] = {}
         """By the texts that the assistant says, and whether people only talk, what it says again later of each."""
         self.worth_it: list[tuple[Sequence[Message], object, Mapping[Key, Text]]] = []
         """Texts without lines of little worth, by the state of the conversation and what was asked for."""
         self._forms: list[Form] = []
         self._shapes: dict[int, Shape] = {}
+        self._words: dict[int, str] = {}
         self._once: dict[tuple[object, ...], Any] = {}
         """Each form and each shape once: there are few, and facts and lines by the thousand."""
         self._texts: dict[tuple[Text, bool], ReadText] = {}
@@ -85,8 +100,9 @@ class KnownLines:
             bodies, facts = self._lines(units.bodies), self.facts
             said = facts[bodies[0]] if len(bodies) == 1 else tuple(set().union(*map(facts.__getitem__, bodies)))
             read = self._texts[content, by_sentence] = ReadText(
-                bodies, units.gaps, said, len(text), units.hash, units.has_final_break, units.listings
-            )
+                bodies, units.gaps, said, len(text), units.hash, units.has_final_break, units.listings,
+                pieces_of(units), units.texts is not units.bodies and priced_texts(units) != units.bodies,
+            )  # fmt: skip
         return read
 
     def units(self, read: ReadText, content: Text, *, by_sentence: bool) -> Units:
@@ -95,6 +111,22 @@ class KnownLines:
             return split(str(content), by_sentence=by_sentence)
         bodies = [*map(self.lines.__getitem__, read.bodies)]
         return put_together(bodies, read.hash, read.listings, has_final_break=read.has_final_break)
+
+    def tokens_of(self, read: ReadText, content: Text, count: Counter, *, by_sentence: bool) -> array[int]:
+        """The tokens of the units of a text as most of them are written, each with the line break behind it."""
+        if read.tokens is None and (read.pieces or read.shows_numbers):
+            texts = priced_texts(self.units(read, content, by_sentence=by_sentence))
+            # Only behind the last piece of a line there is a line break.
+            inside = {unit for unit, (_, stop) in read.pieces.items() if stop > unit + 1}
+            ended = (text if unit in inside else f"{text}\n" for unit, text in enumerate(texts))
+            read.tokens = array(UNSIGNED, count.each_anew(ended))
+        elif read.tokens is None:
+            tokens = self.tokens
+            new = [line for line in dict.fromkeys(read.bodies) if not tokens[line]]
+            for line, found in zip(new, count.each_anew([self.lines[line] + "\n" for line in new]), strict=True):
+                tokens[line] = found
+            read.tokens = array(UNSIGNED, map(tokens.__getitem__, read.bodies))
+        return read.tokens
 
     def lay_out(self, read: ReadText) -> None:
         """Work out the sections and the groups of a text, at the first use."""
@@ -124,6 +156,14 @@ class KnownLines:
                 shape = shapes[line] = once.setdefault(shape, shape)
             yield shape
 
+    def words(self, lines: Iterable[int]) -> list[str]:
+        """The words of some lines that the assistant says."""
+        known = self._words
+        for line in lines:
+            if line not in known:
+                known[line] = words_of(self.lines[line])
+        return [*map(known.__getitem__, lines)]
+
     def _lines(self, bodies: Sequence[str]) -> array[int]:
         """The numbers of lines; those that are new get theirs."""
         numbers, names = self.numbers, self.names
@@ -132,6 +172,7 @@ class KnownLines:
         self.layouts += bytes(map(layout_of, new))
         self.tells += bytes([len(body.strip()) >= SHORTEST_LINE for body in new])
         self.lines += new
+        self.tokens.extend(bytes(len(new)))
         for body in new:
             numbers[body] = len(self.facts)
             self.facts.append(tuple(dict.fromkeys(map(names.__getitem__, facts_of(body)))))
@@ -187,6 +228,11 @@ class Reading:
             self.bodies[key], self.gaps[key], self.positions[key] = read.bodies, read.gaps, self.end
             self.end += read.size
 
+    def tokens_of(self, key: Key) -> array[int]:
+        """The tokens of each unit of a part."""
+        content, by_sentence = self.parts[key].content, key in self._prose
+        return self.known.tokens_of(self.texts[key], content, self.count, by_sentence=by_sentence)
+
     @cached_property
     def own(self) -> dict[Address, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
@@ -214,6 +260,5 @@ class Reading:
         texts = self.is_talk, tuple(self.parts[key].content for key in said)
         found = self.known.restated.get(texts)
         if found is None:
-            again = restated_units(self.parts, self.units)
-            found = self.known.restated[texts] = [again.get(key, ()) for key in said]
+            found = self.known.restated[texts] = restated_units([self.known.words(self.bodies[key]) for key in said])
         return {key: units for key, units in zip(said, found, strict=True) if units}

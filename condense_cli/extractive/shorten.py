@@ -19,10 +19,9 @@ from ..core.values import Text
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch, fit
 from .parts import Key, Part
-from .reading import ReadText
 from .summary import Sections, addresses
 from .survey import Survey
-from .units import Units, priced_texts, render
+from .units import render
 from .versions import DECISION, Kind
 
 _REQUEST: Final = 1_000_000.0
@@ -40,9 +39,6 @@ _DEFINED: Final = 0.002
 _DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
-
-_REMEMBERED: Final = 30_000
-"""The tokens of so many lines are remembered: files are read again soon or not at all."""
 
 _TYPICAL: Final = Gap("406167", 123)
 _FURTHER: Final = Gap("", 123)
@@ -65,45 +61,17 @@ class Priced:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._known: dict[Key, Costs] = {}
-        self._lines: dict[str, int] = {}
 
     def of(self, key: Key) -> Costs:
         known = self._known.get(key)
         if known is None:
-            text = self.survey.texts[key]
-            tokens = text.tokens or self._tokens(text, self.survey.units[key])
-            values = _own_values(self.survey, self.survey.parts[key], tokens)
-            for unit in self.survey.restated.get(key, ()):
+            survey, text = self.survey, self.survey.texts[key]
+            tokens = survey.tokens_of(key)
+            values = _own_values(survey, survey.parts[key], tokens)
+            for unit in survey.restated.get(key, ()):
                 values[unit] = -_SAID * tokens[unit]
             known = self._known[key] = Costs(tokens, array("d", values), text.pieces)
         return known
-
-    def _tokens(self, text: ReadText, units: Units) -> array[int]:
-        """The tokens of the units of a text, which are remembered with it."""
-        if isinstance(units.stops, range):  # All are whole lines.
-            text.tokens = array(UNSIGNED, self._of_lines(priced_texts(units)))
-            return text.tokens
-        text.pieces = {
-            unit: (start, stop)
-            for unit, (start, stop) in enumerate(zip(units.starts, units.stops, strict=True))
-            if stop - start > 1
-        }
-        # Pieces hardly ever come again. Only behind the last of a line there is a line break.
-        ended = (
-            piece if stop > unit + 1 else piece + "\n"
-            for unit, (piece, stop) in enumerate(zip(priced_texts(units), units.stops, strict=True))
-        )
-        text.tokens = array(UNSIGNED, self.survey.count.each_anew(ended))
-        return text.tokens
-
-    def _of_lines(self, lines: Sequence[str]) -> Iterable[int]:
-        """The tokens of lines, which are remembered."""
-        if len(self._lines) > _REMEMBERED:
-            self._lines.clear()
-        known = self._lines
-        new = [line for line in dict.fromkeys(lines) if line not in known]
-        known.update(zip(new, self.survey.count.each_anew([line + "\n" for line in new]), strict=True))
-        return map(known.__getitem__, lines)
 
     def candidates(
         self,

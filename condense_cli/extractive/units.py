@@ -314,6 +314,14 @@ def _pieces(line: str) -> Iterator[str]:
         start = end
 
 
+def pieces_of(units: Units) -> dict[int, tuple[int, int]]:
+    """By each unit that is a piece of a line, the first unit of the line and the one behind its last."""
+    if isinstance(units.stops, range):  # All are whole lines.
+        return {}
+    places = enumerate(zip(units.starts, units.stops, strict=True))
+    return {unit: (start, stop) for unit, (start, stop) in places if stop - start > 1}
+
+
 def priced_texts(units: Units) -> Sequence[str]:
     """The units as most of them are written: lines of a shown file without their numbers."""
     if units.texts is units.bodies:

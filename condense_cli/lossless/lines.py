@@ -26,6 +26,8 @@ _PRINTED: Final = 2_000
 """Number of line numbers, from 0 on, that are cached as printed."""
 _WIDEST: Final = 8
 """Maximum cached width; caching every width would let a text use any amount of memory."""
+_NEXT_NUMBER: Final = lazy_pattern(r"\n *\d{1,7}[→\t |:]", re.ASCII)
+"""Matches at the second line of any listing: most texts have none, which is known soonest by looking at the whole."""
 _BEGINNINGS: Final = frozenset(" 0123456789")
 _DIGITS: Final = frozenset("0123456789")
 
@@ -134,7 +136,9 @@ class Lines(Struct, frozen=True, dict=True):
 def read_lines(text: str, shape: Shape | None = None) -> Lines:
     """Split a text into lines, and find its listings unless its shape is given."""
     lines = text.split("\n")
-    return Lines(lines, shape or _shape(lines))
+    if shape is None:
+        shape = _shape(lines) if _NEXT_NUMBER.search(text) else Shape(len(lines))
+    return Lines(lines, shape)
 
 
 def _shape(lines: list[str]) -> Shape:

@@ -14,6 +14,7 @@ from condense_cli.core.transcript import Block, Message
 from condense_cli.core.values import LazyText
 from condense_cli.extractive import reading, shorten
 from condense_cli.extractive import reasons as finding
+from condense_cli.extractive.answers import own_units
 from condense_cli.extractive.parts import Key, restated_units
 from condense_cli.extractive.reason import Reason
 from condense_cli.extractive.survey import Survey
@@ -101,11 +102,11 @@ class Searched(tuple[int, ...]):
 
 # Each line of a text is looked for among the lines that are said again, and among the user's own.
 def test_reasons_of_equal_lines_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def searched(function: Any) -> Any:
-        return lambda *given: {key: found and Searched(found) for key, found in function(*given).items()}
+    def found_own(*given: Any) -> Any:
+        return {key: found and Searched(found) for key, found in own_units(*given).items()}
 
-    for name in ("restated_units", "own_units"):
-        monkeypatch.setattr(reading, name, searched(getattr(reading, name)))
+    monkeypatch.setattr(reading, "restated_units", lambda said: [Searched(found) for found in restated_units(said)])
+    monkeypatch.setattr(reading, "own_units", found_own)
     own = "Please keep each of these lines.\n" * 200
     records = [
         {"role": "user", "content": f"{own}```\nx\n```\n"},
