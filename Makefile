@@ -80,7 +80,7 @@ docs: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/speed.py --sizes 0.5 5 --rounds 1 --peers
 	$(BIN)/python benchmarks/sessions.py
 
 gates: .venv/.dev

@@ -82,17 +82,18 @@ def quality() -> Figures:
 
 
 def structure() -> Figures:
-    import structure as measured
+    import kept
     import witnesses
 
     from condense_cli.storage.processes import in_order, usable_processors
 
     paths = [path for top in witnesses.recorded()[witnesses.NEWER] for path in sorted(top.iterdir())]
-    found = [one for some in in_order(measured.shapes_of, paths, usable_processors()) for one in some]
+    results = in_order(partial(kept.kept_of, only_form=True), paths, usable_processors())
+    found = [one for some in results for one in some]
     return {
-        f"balanced {'as it comes' if size is None else f'to {size:.0%}'}: {name}": share
-        for size in measured.SIZES
-        for name, share in measured.means(found, size).items()
+        f"balanced {kept.size_name(size)}: {name}": share
+        for size in kept.SIZES
+        for name, share in kept.means(found, size).items()
     }
 
 
@@ -126,7 +127,6 @@ def tokens() -> Figures:
 
 def speed() -> Figures:
     import processes
-    import scaling
     import speed_measures
     import startup
 
@@ -134,7 +134,7 @@ def speed() -> Figures:
     with tempfile.TemporaryDirectory(prefix="condense-gates-") as name:
         folder = Path(name)
         variables = processes.environment(folder / "bytecode")
-        commands = startup.commands(processes.write_synthetic(folder, scaling.SMALL, "anthropic"))
+        commands = startup.commands(processes.write_synthetic(folder, startup.SMALL, "anthropic"))
         starts = processes.in_turns(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
         bare = medians.pop(startup.BARE)

@@ -18,10 +18,15 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from condense_cli import api
+from condense_cli.config.models import Configuration
+from condense_cli.core.transcript import Message
 from condense_cli.extractive import likelihood
 from condense_cli.extractive.likelihood import FEATURES as OF_FACTS
 from condense_cli.extractive.likelihood import Model
 from condense_cli.extractive.versions import FEATURES as OF_LINES
+from condense_cli.quality.cases import Case
+from condense_cli.tokens.factor import AS_COUNTED
 
 FILE: Final = Path(__file__).with_name("folds.json")
 
@@ -74,6 +79,14 @@ def using(model: Model) -> Iterator[None]:
         yield
     finally:
         likelihood.MODEL = usual  # type: ignore[misc]
+
+
+def condensed(case: Case, configuration: Configuration, target: int | None = None) -> Sequence[Message]:
+    """Condense the part before a cut. Not proved: the file goes on, so the result would not read back the same."""
+    done = api.condense(
+        case.before, configuration, target_tokens=target, counter=case.count, factor=AS_COUNTED, proves=False
+    )
+    return done.transcript.messages
 
 
 def write(found: Sequence[Fold]) -> None:

@@ -15,8 +15,8 @@ For every size of both formats these run in turns, each in a process of its own:
 In addition, many short conversations go through the Python API in one process, like rows of a set, and what people wait
 for is measured on some 200,000 tokens. The text is that of recorded sessions, chained (`chained.py`), or synthetic
 where none are recorded. Shown is processor time, the best of several rounds. `--write` puts the tables into
-docs/speed.md; which limits are met goes to standard error. `scaling.py` takes the prelude apart; `startup.py` measures
-the start alone. Linux and macOS; half an hour.
+docs/speed.md; which limits are met goes to standard error. `startup.py` measures the start alone. Linux and
+macOS; half an hour.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from chained import write_chained
 from platformdirs import user_cache_path
 from processes import environment, exponent, in_turns, write_synthetic
 from recorded import DOCS, PROJECT, replace_between
-from scaling import FORMATS, SIZES, SMALL
 from speed_measures import (
     CHOOSING,
     DECIDING,
@@ -51,10 +50,12 @@ from speed_measures import (
     waits_at,
     ways_of,
 )
+from synthetic import FORMATS
 
 PAGE: Final = DOCS / "speed.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/speed.py --write -->"
 END: Final = "<!-- end of the tables -->"
+SIZES: Final = (0.5, 5.0, 50.0)
 COMPARED: Final = 5.0
 """Other tools run at the size in MB nearest to this."""
 LARGE: Final = 45e6
@@ -239,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
         folder = Path(name)
         variables = environment(folder / "bytecode")
-        small = write_synthetic(folder, SMALL, "anthropic")
+        small = write_synthetic(folder, startup.SMALL, "anthropic")
         found = Found(in_turns(startup.commands(small), options.starts, variables))
         if options.rows:
             found.in_api = rows_in_api(options.presets, options.rows, variables)
@@ -248,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if options.waits:
                 small = write_chained(folder, min(SMALLER, compared), format)
                 found.waits += small_waits(small, format, max(1, options.rounds), variables)
-            for megabytes in (SMALL, *sorted(options.sizes)):
+            for megabytes in (startup.SMALL, *sorted(options.sizes)):
                 path = write_chained(folder, megabytes, format)
                 ways = ways_of(options.presets)
                 if megabytes * 1e6 >= LARGE:

@@ -23,6 +23,8 @@ from typing import Final
 from processes import Cost, environment, in_turns, write_synthetic
 
 BARE: Final = "python -I -c pass"
+SMALL: Final = 0.01
+"""Megabytes of the transcript."""
 
 
 def commands(transcript: Path) -> dict[str, list[str]]:
@@ -55,7 +57,7 @@ def main() -> None:
     if runs < 2:
         parser.error("--runs must be at least 2")
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
-        transcript = write_synthetic(Path(folder), 0.01, "anthropic")
+        transcript = write_synthetic(Path(folder), SMALL, "anthropic")
         print(f"{runs} runs of each command in turns; transcript of {transcript.stat().st_size:,} bytes\n")
         print(table(in_turns(commands(transcript), runs, environment(Path(folder) / "bytecode"))))
 

@@ -29,13 +29,13 @@ from typing import Any, Final
 
 import left_out
 import numpy as np
-from left_out import Fold, project_of
+from left_out import Fold, condensed, project_of
 from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.loading import load_preset
-from condense_cli.config.models import Configuration, PassConfig
+from condense_cli.config.models import PassConfig
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.extractive import likelihood, versions, weights
@@ -44,7 +44,6 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.tokens.counting import Counter
-from condense_cli.tokens.factor import AS_COUNTED
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
@@ -235,8 +234,8 @@ def held_out(folds: Sequence[Fold], tested: Sequence[Example]) -> dict[str, Held
         with left_out.using(fold.model):
             for example in (example for example in tested if example.project in fold.projects):
                 case = example.case
-                for name, condensed in ways.items():
-                    messages = condensed(case)
+                for name, way in ways.items():
+                    messages = way(case)
                     recall = case.questions(messages)
                     left = case.size_of(messages) / case.tokens
                     found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
@@ -248,19 +247,11 @@ def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
     preset = load_preset(PRESET)
 
     def to_size(size: float, case: Case) -> Sequence[Message]:
-        target = int(case.tokens * size)
-        return condensed(case, preset, target)
+        return condensed(case, preset, int(case.tokens * size))
 
     def with_worth(worth: float, case: Case) -> Sequence[Message]:
         changed = replace(preset, passes=tuple(_with_worth(config, worth) for config in preset.passes))
         return condensed(case, changed)
-
-    def condensed(case: Case, configuration: Configuration, target: int | None = None) -> Sequence[Message]:
-        # Not proved: the file goes on after the cut, so the result would not read back the same.
-        done = api.condense(
-            case.before, configuration, target_tokens=target, counter=case.count, factor=AS_COUNTED, proves=False
-        )
-        return done.transcript.messages
 
     return {
         **{f"target {size:.0%}": partial(to_size, size) for size in SIZES},
