@@ -2,12 +2,17 @@
 
     python benchmarks/recaps.py                     sessions of many clients
     python benchmarks/recaps.py ~/.claude/projects  your own
+    python benchmarks/recaps.py --compactions       our text of a compaction, next to what clients left at their own
 
 Lines are chosen with weights that a session's project had no part in (`left_out.py`). Sessions are cut at half and at
 three quarters of their messages. Each way gets the conversation before the cut and a limit in model tokens; the
 questions come from the rest. Where a client compacted, its own summary answers the same questions, next to a recap of
 the summary's size. Facts and edit lines count if they are on a line of the original; `named` facts are only said in
 other words.
+
+With `--compactions`, asked are the facts that the assistant wrote after a compaction and that came from before it.
+Ours is held to the size of what the client left, then also to shares of a window of 200,000 tokens. Compactions after
+which less than five facts were asked tell nothing, and are left out.
 """
 
 from __future__ import annotations
@@ -16,18 +21,19 @@ import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Final, NamedTuple
 
 import left_out
-from recorded import MORE, readable
+from recorded import MORE, TRANSCRIPTS, readable
 
 from condense_cli.api.evaluating import configured
 from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Block, Message, Place, Transcript
 from condense_cli.core.values import BlockKind, Role
-from condense_cli.formats.compacted import compactions, stretches
+from condense_cli.formats.compacted import CompactionKind, compactions, stretches
 from condense_cli.ledger.collect import collect
+from condense_cli.ledger.compaction import compaction
 from condense_cli.ledger.recap import build_recap
 from condense_cli.ledger.text import fit, render
 from condense_cli.quality.cases import Case, Way, cases_of
@@ -40,6 +46,12 @@ from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import Factor, factor_of
 
 SIZES: Final = (2_000, 4_000, 8_000)
+SHARES: Final = (0.05, 0.1, 0.15)
+WINDOW: Final = 200_000
+LEAST: Final = 5
+OURS: Final = "condense"
+BEHIND: Final = 5.0
+"""Points by which our text of a compaction may be behind the client's."""
 MAX: Final = configured("max", load_preset("max"))
 
 
@@ -53,6 +65,10 @@ def recap_to(case: Case, target: int) -> Sequence[Message]:
 
 def ledger_to(case: Case, target: int) -> Sequence[Message]:
     return told(render(fit(collect(case.before.messages), target, case.count)))
+
+
+def text_to(case: Case, target: int) -> Sequence[Message]:
+    return told(compaction(case.before.messages, target, case.count).text)
 
 
 RECAP: Final = Way("recap", recap_to)
@@ -130,22 +146,100 @@ def table(found: Iterable[tuple[str, Left]]) -> str:
     return "\n".join([HEADING, *(str(Row(name, lefts)) for name, lefts in rows.items())])
 
 
+class Kept(NamedTuple):
+    """Tokens of a text, and the facts that it tells, in percent of those that were asked."""
+
+    tokens: int
+    found: float
+    named: float
+
+    @property
+    def both(self) -> float:
+        return self.found + self.named
+
+
+class OurText(NamedTuple):
+    name: str
+    tokens: int
+    asked: int
+    kept: dict[str, Kept]
+
+
+def ways(factor: Factor) -> list[Way]:
+    """Return our text at the client's size, and at each share of the window whatever that is."""
+
+    def to(share: float) -> Way:
+        tokens = int(share * WINDOW)
+        return Way(f"{OURS}, {share:.0%} of the window", lambda case, _: text_to(case, factor.bare(tokens)))
+
+    return [Way(OURS, text_to), *map(to, SHARES)]
+
+
+def at_compactions(transcript: Transcript, name: str, count: Counter, factor: Factor) -> Iterator[OurText]:
+    found = compactions(transcript.source, transcript.format) or []
+    for number, stretch in enumerate(stretches(transcript, found), 1):
+        if stretch.compacted.kind is CompactionKind.CLEARED:
+            continue
+        judged = judge(stretch, ways(factor), count, factor)
+        if isinstance(judged, Judged) and judged.facts >= LEAST:
+            facts = {left.way: (left.tokens, left.recall.facts) for left in judged.left if left.recall is not None}
+            shares = {
+                way: Kept(tokens, 100 * of.standing / of.asked, 100 * of.named / of.asked)
+                for way, (tokens, of) in facts.items()
+            }
+            yield OurText(f"{name} {number}", judged.tokens, judged.facts, shares)
+
+
+def of_each(found: Sequence[OurText]) -> str:
+    lines = [
+        "| compaction | tokens | left | facts asked | client: found | named | both | ours: found | named | both |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for each in found:
+        client, ours = each.kept[CLIENT], each.kept[OURS]
+        figures = " | ".join(f"{of:.0f}%" for kept in (client, ours) for of in (*kept[1:], kept.both))
+        lines.append(f"| {each.name} | {each.tokens:,} | {client.tokens:,} | {each.asked} | {figures} |")
+    return "\n".join(lines)
+
+
+def medians(found: Sequence[OurText]) -> str:
+    lines = ["| way | compactions | tokens | found | named | both |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for way in found[0].kept:
+        all_kept = [each.kept[way] for each in found if way in each.kept]
+        figures = " | ".join(
+            f"{median(of):.1f}%" for of in zip(*((*kept[1:], kept.both) for kept in all_kept), strict=True)
+        )
+        tokens = median(kept.tokens for kept in all_kept)
+        lines.append(f"| {way or 'client'} | {len(all_kept)} | {tokens:,.0f} | {figures} |")
+    return "\n".join(lines)
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="sessions, or folders of them")
+    parser.add_argument("--compactions", action="store_true", help="our text of a compaction, next to the client's")
     options = parser.parse_args(arguments)
     cut: list[tuple[str, Left]] = []
     compacted: list[tuple[str, Left]] = []
-    for path in options.paths or [MORE]:
+    texts: list[OurText] = []
+    for path in options.paths or ([MORE, TRANSCRIPTS] if options.compactions else [MORE]):
         for file, transcript in readable(files_in(path) if path.is_dir() else [path]):
             count = Counter.of(transcript)
             factor = factor_of(transcript, count)
             with left_out.without(file):
-                cut += at_cuts(transcript, count, factor)
-                compacted += of_clients(transcript, count, factor)
-    print(table(cut))
-    print("\nAt compactions of clients:\n")
-    print(table(compacted))
+                if options.compactions:
+                    texts += at_compactions(transcript, file.stem.split("-")[0], count, factor)
+                else:
+                    cut += at_cuts(transcript, count, factor)
+                    compacted += of_clients(transcript, count, factor)
+    if not options.compactions:
+        print(table(cut), "\nAt compactions of clients:\n", table(compacted), sep="\n")
+    elif not texts:
+        print("No compaction was found after which enough was asked.")
+    else:
+        behind = [each.name for each in texts if each.kept[OURS].both < each.kept[CLIENT].both - BEHIND]
+        print(of_each(texts), medians(texts), sep="\n\n")
+        print(f"\nMore than {BEHIND:.0f} points behind the client: {', '.join(behind) or 'none'}.")
 
 
 if __name__ == "__main__":
