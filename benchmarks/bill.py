@@ -16,7 +16,6 @@ The weights that choose lines had no part in a session's project (`left_out.py`)
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import sys
@@ -31,7 +30,7 @@ import figures
 import left_out
 import msgspec
 from live import BESIDE, live
-from live_sessions import SECONDS, Session, sample, session
+from live_sessions import SECONDS, Needs, Session, sample, session
 from platformdirs import user_cache_path
 from recorded import DOCS, PROJECT, replace_between
 
@@ -42,13 +41,13 @@ from condense_cli.errors import CondenseError
 from condense_cli.live.conversation import KEEP_RECENT
 from condense_cli.live.replaying import ApiMessage, BlockSizes, Way, answers_in, as_marked, untouched
 from condense_cli.money.bill import CacheRules, PromptCache, price_at, spent
-from condense_cli.quality.recall import Questions, TextReader, texts_in
+from condense_cli.quality.recall import Questions, texts_in
 from condense_cli.storage.processes import in_order, usable_processors
 from condense_cli.toolcalls.tools import path_argument, reads_a_file, writes_a_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "quality"))
 
-from peers import PEERS, PeerError, version_of  # With the folder of the other tools.
+from peers import PEERS, PeerError, fresh_home, version_of  # With the folder of the other tools.
 from replayed import REREAD, PeerWays
 from shapes import ShapeError
 
@@ -103,21 +102,6 @@ class Row(NamedTuple):
             "files read again, per 100 requests": f"{100 * sum(each.further for each in self.results) / requests:.1f}",
             "needs lost": f"{100 * sum(each.lost for each in self.results) / max(1, needs):.1f}%",
         }
-
-
-class Needs:
-    """Say for each answer what it needed of the messages before it, and which file holds it."""
-
-    def __init__(self, messages: Sequence[ApiMessage]) -> None:
-        self._messages = messages
-        self._read = TextReader()
-        self._known: dict[int, tuple[Questions, Sequence[Message]]] = {}
-
-    def of(self, position: int) -> tuple[Questions, Sequence[Message]]:
-        if position not in self._known:
-            whole = api.loads(self._messages[: position + 1], format="anthropic").messages
-            self._known[position] = Questions(whole[:-1], whole[-1:], self._read), whole[:-1]
-        return self._known[position]
 
 
 def missing(questions: Questions, sent: Sequence[ApiMessage]) -> tuple[frozenset[str], frozenset[str]]:
@@ -209,14 +193,14 @@ def billed_ways(names: Sequence[str], cache: Path, path: Path) -> dict[str, Resu
     recorded, transcript = session(path), api.load(path)
     needs, found = Needs(recorded.messages), dict[str, Result | str]()
     life = CacheRules.of(recorded.model, for_an_hour=transcript.lives_hour).life
-    home = cache / "homes" / f"bill-{os.getpid()}"
+    home = fresh_home(cache, "bill")
     with left_out.without(path):
         for name in names:
             tool = None
             try:
                 if name in OTHERS:
                     peer = next(peer for peer in PEERS if peer.name == OTHERS[name][0])
-                    tool = PeerWays(peer, cache, home)
+                    tool = PeerWays(peer, cache, fresh_home(cache, "bill"))
                     way = tool.way(peer.settings[OTHERS[name][1]], 0 if name in ALWAYS else ABOVE, transcript)
                 elif name == EVERYTHING:
                     way = untouched

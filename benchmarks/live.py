@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import figures
 import left_out
-from live_sessions import LEAST, MOST, Session, requests_of, sample, session
+from live_sessions import LEAST, MOST, Needs, Session, requests_of, sample, session
 from msgspec.structs import replace
 from recorded import DOCS, PROJECT, replace_between
 
@@ -37,7 +37,6 @@ from condense_cli.live.policies import Moment, Outcome, Policy
 from condense_cli.live.replaying import MARK, BlockSizes, Way, answers_in, replayed, untouched
 from condense_cli.money.bill import HOUR, Billed, CacheRules, PromptCache, spent
 from condense_cli.money.prices import Price
-from condense_cli.quality.recall import Questions, TextReader
 
 BESIDE = 12_000
 """Tokens of system prompt and tools."""
@@ -150,21 +149,16 @@ class Kept:
     """Counts each next turn's needs, and how many of them the request before it still held."""
 
     def __init__(self, messages: Sequence[Any], every: int) -> None:
-        self.messages, self.every = messages, every
-        self._read = TextReader()
-        self._questions: dict[int, Questions] = {}
-        self.facts = self.facts_there = self.lines = self.lines_there = 0
+        self.needs, self.last, self.every = Needs(messages), len(messages) - 1, every
+        self.start()
 
     def start(self) -> None:
         self.facts = self.facts_there = self.lines = self.lines_there = 0
 
     def ask(self, position: int, sent: list[Any], number: int) -> None:
-        if number % self.every or position >= len(self.messages):
+        if number % self.every or position > self.last:
             return
-        if position not in self._questions:
-            whole = api.loads(self.messages[: position + 1], format="anthropic").messages
-            self._questions[position] = Questions(whole[:-1], whole[-1:], self._read)
-        questions = self._questions[position]
+        questions, _ = self.needs.of(position)
         if not (questions.asked.facts or questions.asked.lines):
             return
         standing = questions.standing(api.loads(sent, format="anthropic").messages)

@@ -13,9 +13,11 @@ import left_out
 from recorded import MORE, TRANSCRIPTS
 
 from condense_cli import api
+from condense_cli.core.transcript import Message
 from condense_cli.errors import CondenseError
 from condense_cli.formats.compacted import compactions, stretches
-from condense_cli.live.replaying import BlockSizes, ClientRequest, answers_in, api_messages, as_marked
+from condense_cli.live.replaying import ApiMessage, BlockSizes, ClientRequest, answers_in, api_messages, as_marked
+from condense_cli.quality.recall import Questions, TextReader
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import factor_of
 
@@ -52,6 +54,21 @@ def session(path: Path) -> Session:
     whole = [*before, *api_messages(transcript, first.later)]
     left = api_messages(transcript, first.after)
     return Session(whole, model, factor, _times(path, whole), len(before), left)
+
+
+class Needs:
+    """Say for each answer what it needed of the messages before it, and which file holds it."""
+
+    def __init__(self, messages: Sequence[ApiMessage]) -> None:
+        self._messages = messages
+        self._read = TextReader()
+        self._known: dict[int, tuple[Questions, Sequence[Message]]] = {}
+
+    def of(self, position: int) -> tuple[Questions, Sequence[Message]]:
+        if position not in self._known:
+            whole = api.loads(self._messages[: position + 1], format="anthropic").messages
+            self._known[position] = Questions(whole[:-1], whole[-1:], self._read), whole[:-1]
+        return self._known[position]
 
 
 def sample(number: int = 16, *, least: int = LEAST, most: int = MOST) -> list[Path]:

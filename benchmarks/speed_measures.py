@@ -271,7 +271,7 @@ def ask(
     """Run the other tools on one file; return their figures and versions."""
     sys.path.append(str(Path(__file__).with_name("quality")))
     import splintr
-    from peers import PEERS, Worker, version_of
+    from peers import PEERS, SESSION, Worker, version_of
     from shapes import message_list
 
     from condense_cli import api
@@ -296,7 +296,7 @@ def ask(
                 home = Path(folder)
                 given: Any = message_list(api.load(path).messages).messages
                 if peer.takes == "file":
-                    given = str(shutil.copy(path, home / "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"))
+                    given = str(shutil.copy(path, home / SESSION))
                 (home / "tokenizer").mkdir()
                 (home / "tokenizer" / "splintr").symlink_to(Path(splintr.__file__).parent)
                 before = seconds_of_children()

@@ -11,12 +11,10 @@ places, and their results are asked the same questions.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import figures
 from measure_tables import tables
-from peers import PEERS, Peer, PeerError, Worker, version_of
+from peers import PEERS, Peer, PeerError, Worker, fresh_home, version_of
 from platformdirs import user_cache_path
 from recorded import DOCS, PROJECT, replace_between
 from shapes import ShapeError, message_list, messages_from, messages_of, session_file
@@ -38,8 +36,6 @@ from condense_cli.quality.evaluation import Evaluated
 PAGE: Final = DOCS / "quality.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
 END: Final = "<!-- end of the tables -->"
-SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
-"""Name of a session file: tools expect an id."""
 
 
 class AskedPeer:
@@ -47,11 +43,7 @@ class AskedPeer:
 
     def __init__(self, peer: Peer, cache_folder: Path) -> None:
         self._peer = peer
-        self._home = cache_folder / "homes" / f"{PEERS.index(peer)}-{os.getpid()}"
-        shutil.rmtree(self._home, ignore_errors=True)
-        self._home.mkdir(parents=True)
-        self._worker = Worker(peer, cache_folder, self._home)
-        self._numbers = count()
+        self._worker = Worker(peer, cache_folder, fresh_home(cache_folder, str(PEERS.index(peer))))
         self.way = Way(peer.name, None, tuple((setting, partial(self._ask, setting)) for setting in peer.settings))
 
     def _ask(self, setting: str, case: Case) -> Sequence[Message]:
@@ -66,11 +58,7 @@ class AskedPeer:
             return messages_from(before.messages, shown, self._worker.ask(shown.messages, setting)[0])
         if before.format != "claude-code":
             raise ShapeError("it reads session files of Claude Code alone")
-        folder = self._home / ".claude" / "projects" / f"project-{next(self._numbers)}"
-        folder.mkdir(parents=True)
-        path = folder / SESSION
-        path.write_bytes(session_file(before))
-        return messages_of(Path(self._worker.ask(str(path), setting)[0]).read_bytes(), before.format)
+        return messages_of(self._worker.ask_file(session_file(before), setting).read_bytes(), before.format)
 
 
 @cache

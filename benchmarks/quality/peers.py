@@ -13,6 +13,7 @@ import subprocess
 import sys
 import venv
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -36,6 +37,8 @@ QUIET: Final = {
 """No telemetry, updates, client hooks or downloads."""
 
 DEAD_PROXY: Final = "http://127.0.0.1:9"
+SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
+"""Name of a session file: tools expect an id."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,20 @@ def version_of(peer: Peer, cache: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def fresh_home(cache: Path, name: str) -> Path:
+    """Return an empty folder for this process."""
+    home = cache / "homes" / f"{name}-{os.getpid()}"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    return home
+
+
 class Worker:
     """A process in the peer's environment that does one task after another."""
 
     def __init__(self, peer: Peer, cache: Path, home: Path) -> None:
         self.peer = peer
+        self._home, self._numbers = home, count()
         self._log = (home / "stderr.txt").open("w+")
         command = [*_without_network(), str(python_of(peer, cache)), str(HERE / "workers" / peer.worker)]
         environment = {
@@ -177,6 +189,13 @@ class Worker:
         if "error" in answer:
             raise PeerError(f"{self.peer.name}: {answer['error']}")
         return answer["output"], float(answer["seconds"])
+
+    def ask_file(self, session: bytes, setting: dict[str, Any]) -> Path:
+        """Let the peer change a session file; return what it wrote. Raises PeerError."""
+        path = self._home / ".claude" / "projects" / f"project-{next(self._numbers)}" / SESSION
+        path.parent.mkdir(parents=True)
+        path.write_bytes(session)
+        return Path(self.ask(str(path), setting)[0])
 
     def close(self) -> None:
         with self._log, self._process:

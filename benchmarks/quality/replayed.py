@@ -6,12 +6,9 @@ the context reaches a size, as a user would, and the client goes on from what it
 
 from __future__ import annotations
 
-import shutil
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from compare import SESSION
 from msgspec.structs import replace
 from peers import Peer, Worker
 from shapes import session_file
@@ -32,10 +29,7 @@ class PeerWays:
     """A tool in a process and a home of its own."""
 
     def __init__(self, peer: Peer, cache: Path, home: Path) -> None:
-        self.peer = peer
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
-        self._home, self._worker, self._numbers = home, Worker(peer, cache, home), count()
+        self.peer, self._worker = peer, Worker(peer, cache, home)
 
     def way(self, setting: dict[str, Any], above: int, transcript: Transcript) -> Way:
         if self.peer.takes == "messages":
@@ -93,10 +87,8 @@ class PeerWays:
                 low = middle + 1
             else:
                 high = middle
-        path = self._home / ".claude" / "projects" / f"project-{next(self._numbers)}" / SESSION
-        path.parent.mkdir(parents=True)
-        path.write_bytes(session_file(replace(transcript, messages=transcript.messages[:low])))
-        return api_messages(api.load(Path(self._worker.ask(str(path), setting)[0]), format=transcript.format))
+        file = session_file(replace(transcript, messages=transcript.messages[:low]))
+        return api_messages(api.load(self._worker.ask_file(file, setting), format=transcript.format))
 
 
 def is_reread(message: ApiMessage) -> bool:
