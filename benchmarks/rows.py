@@ -1,6 +1,7 @@
 """Measure how time and memory of `condense run` grow with the number of rows in a set.
 
     python benchmarks/rows.py --rows 10000 100000 1000000 --jobs 2
+    python benchmarks/rows.py --rows 1000000 --shards 40    both engines, local processes and Ray, on the same shards
 
 For every size a set is written: conversations with tool calls of about 2 KB on average, all different, some ten times
 as long, one in a thousand not JSON. With `--length 10` they have ten times the turns, and a median of 17 KB, as sets of
@@ -8,14 +9,20 @@ work by agents have. Then `condense run ROWS -j JOBS --preset PRESET -o OUT` run
 processor seconds of all processes, rows per second, peak memory of all processes (sampled twenty times a second from
 /proc; shared pages count for each), and the exponents of both times: 1 is linear. Processor seconds are steadier if
 others use the machine. A million rows are 2 GB on disk, twice, and ten minutes. Linux only.
+
+With `--shards` the largest set is written in so many files, `--small` with conversations of three messages and some 350
+bytes, and every byte of the results is compared. Processor seconds are without those of Ray's workers; the load before
+tells whether others use the processors. Needs the extra `ray`.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
 import itertools
 import json
 import math
+import os
 import random
 import sys
 import tempfile
@@ -70,6 +77,16 @@ def conversation(number: int, chance: random.Random, length: int = 1) -> list[di
     return [*messages, {"role": "assistant", "content": f"It is {words(15)}."}]
 
 
+def small(number: int, chance: random.Random) -> list[dict[str, str]]:
+    """Make a question and its answer."""
+    said = [" ".join(chance.choices(WORDS, k=count)) for count in (8, 20)]
+    return [
+        {"role": "system", "content": "You help customers of a shop."},
+        {"role": "user", "content": f"Order {number}: {said[0]}?"},
+        {"role": "assistant", "content": f"It is {said[1]}."},
+    ]
+
+
 def lines(rows: int, length: int) -> Iterator[str]:
     chance = random.Random(rows)
     for number in range(rows):
@@ -85,11 +102,14 @@ def write(path: Path, rows: int, length: int) -> None:
         file.writelines(lines(rows, length))
 
 
-def measure(path: Path, rows: int, output: Path, jobs: int, preset: str) -> Measured:
-    """Run the command once and watch it. Raises CalledProcessError."""
-    command = [sys.executable, "-m", "condense_cli", "run", str(path), "-o", str(output), "-p", preset]
-    run = watch([*command, "-j", str(jobs), "--json", "--lenient"])
-    return Measured(rows, path.stat().st_size, run.seconds, run.processor, run.peak, json.loads(run.said))
+def measure(path: Path, rows: int, *options: str) -> Measured:
+    """Run the command on a file or folder once and watch it. Raises CalledProcessError."""
+    run = watch([sys.executable, "-m", "condense_cli", "run", str(path), "--json", *options])
+    return Measured(rows, size_of(path), run.seconds, run.processor, run.peak, json.loads(run.said))
+
+
+def size_of(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 
 def table(measured: Sequence[Measured]) -> Iterator[str]:
@@ -110,20 +130,53 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
     yield f"peak memory of all processes: {peak / 1e6:,.0f} MB, {verdict} {LIMIT / 1e6:,.0f} MB"
 
 
+def write_shards(folder: Path, rows: int, shards: int, length: int, *, are_small: bool) -> None:
+    folder.mkdir()
+    ends = [rows * shard // shards for shard in range(shards + 1)]
+    for shard, (first, end) in enumerate(itertools.pairwise(ends)):
+        chance = random.Random(first)
+        with (folder / f"shard{shard:04}.jsonl").open("w") as file:
+            for number in range(first, end):
+                messages = small(number, chance) if are_small else conversation(number, chance, length)
+                file.write(json.dumps({"id": number, "messages": messages}) + "\n")
+
+
+def compare_engines(place: Path, options: argparse.Namespace) -> None:
+    """Run both engines on the same shards, and compare what they wrote."""
+    folder, rows = place / "rows", max(options.rows)
+    write_shards(folder, rows, options.shards, options.length, are_small=options.small)
+    load = os.getloadavg()[0]
+    print(
+        f"{rows:,} rows, {options.shards} shards, {size_of(folder) / 1e6:,.0f} MB, load before: {load:.1f}", flush=True
+    )
+    for engine in ("local", "ray"):
+        how = ("--out-dir", str(place / engine), "-p", options.preset, "-j", str(options.jobs), "--engine", engine)
+        print(engine, *itertools.islice(table([measure(folder, rows, *how)]), 2), sep="\n", flush=True)
+    names = [path.name for path in folder.iterdir()]
+    same = filecmp.cmpfiles(place / "local", place / "ray", names, shallow=False) == (names, [], [])
+    print("same bytes" if same else "THE BYTES DIFFER")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", type=int, default=list(SIZES), metavar="N")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--preset", default="speed", metavar="NAME")
     parser.add_argument("--length", type=int, default=1, metavar="N", help="times the turns of a conversation")
+    parser.add_argument("--shards", type=int, metavar="N", help="compare the engines on so many files")
+    parser.add_argument("--small", action="store_true", help="with --shards: conversations of three messages")
     parser.add_argument("--folder", type=Path, help="where to write the sets  [default: a temporary folder]")
     options = parser.parse_args(arguments)
     measured = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        if options.shards:
+            compare_engines(Path(folder), options)
+            return
         for rows in sorted(options.rows):
             path, output = Path(folder, "rows.jsonl"), Path(folder, "small.jsonl")
             write(path, rows, options.length)
-            measured.append(measure(path, rows, output, options.jobs, options.preset))
+            how = ("-o", str(output), "-p", options.preset, "-j", str(options.jobs), "--lenient")
+            measured.append(measure(path, rows, *how))
             print(*table(measured[-1:]), sep="\n", flush=True) if rows < max(options.rows) else None
     print(*table(measured), sep="\n")
 
