@@ -8,7 +8,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from threading import BoundedSemaphore
@@ -42,7 +42,7 @@ from .compaction import (
     with_own_compactions,
 )
 from .compress import Compressed, CompressOrder, compressed, order_of, unchanged
-from .conversations import REFUSALS, Conversation, Conversations, Fits, SharedState
+from .conversations import REFUSALS, Conversation, Conversations, Fits
 from .forwarding import (
     OFF,
     Passing,
@@ -128,7 +128,7 @@ class Proxy:
         self.record = record
         self.is_reached = threading.Event()
         """Set at the first request."""
-        self.conversations = Conversations(SharedState(state), partial(_live, settings))
+        self.conversations = Conversations(state, partial(_live, settings))
         self._fits = Fits()
         self._upstream = Upstream()
         self._notes: set[asyncio.Task[None]] = set()
@@ -224,7 +224,7 @@ class Proxy:
         seen.money = least_cost(found.before, body.model, now)
         self.record.compacted(seen)
         headers = {"cache-control": "no-cache"}
-        return StreamingResponse(_streamed(events(found, asked.form, body.model)), 200, headers, "text/event-stream")
+        return StreamingResponse(events(found, asked.form, body.model), 200, headers, "text/event-stream")
 
     def _compacted(self, asked: CompactionRequest, model: str | None) -> CompactionAnswer:
         with self.settings.turn:
@@ -429,11 +429,6 @@ async def _read(request: Request) -> tuple[AsyncIterator[bytes], bytes | None]:
         if size > LARGEST:
             return _chained(pieces, stream), None
     return stream, b"".join(pieces)
-
-
-async def _streamed(events: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for event in events:
-        yield event
 
 
 async def _chained(first: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

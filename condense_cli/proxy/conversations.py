@@ -22,14 +22,15 @@ from .bodies import Api, Body, Recent
 from .record import Savings
 
 
-class SharedState:
-    """A state with a lock, for many threads."""
+class ConversationState:
+    """The state as seen by the `Live` of one conversation. Threads of all conversations share state and lock."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._lock = Lock()
+    def __init__(self, state: State, lock: Lock) -> None:
+        self._state, self._lock = state, lock
+        self._fingerprint = ""
 
     def lists(self, fingerprint: str) -> Sequence[Segments]:
+        self._fingerprint = fingerprint
         with self._lock:
             return self._state.lists(fingerprint)
 
@@ -45,27 +46,6 @@ class SharedState:
         with self._lock:
             self._state.sent(request, continues)
 
-
-class ConversationState:
-    """The shared state as seen by the `Live` of one conversation."""
-
-    def __init__(self, shared: State) -> None:
-        self._shared = shared
-        self._fingerprint = ""
-
-    def lists(self, fingerprint: str) -> Sequence[Segments]:
-        self._fingerprint = fingerprint
-        return self._shared.lists(fingerprint)
-
-    def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
-        self._shared.remember(fingerprint, segments, continues)
-
-    def requests(self) -> Sequence[LastRequest]:
-        return self._shared.requests()
-
-    def sent(self, request: LastRequest, continues: LastRequest | None) -> None:
-        self._shared.sent(request, continues)
-
     def originals(self, request: Request) -> list[object]:
         """Return the messages as they came, without thinking over what was sent in their place."""
         known = self._known(request)
@@ -77,7 +57,7 @@ class ConversationState:
         known = self._known(request)
         if known and known[-1].drops_thinking and known[-1].sent_from < len(request):
             taken = replace(known[-1], taken=len(request))
-            self._shared.remember(self._fingerprint, (*known[:-1], taken), known)
+            self.remember(self._fingerprint, (*known[:-1], taken), known)
 
     def _known(self, request: Request) -> Segments:
         return matching(request, self.lists(self._fingerprint)) if self._fingerprint else ()
@@ -103,9 +83,8 @@ MakeLive = Callable[[State, str, float], Live]
 class Conversation:
     """One conversation: its `Live`, state and savings. Holds no content but frozen segments."""
 
-    def __init__(self, label: str, body: Body, shared: State, make: MakeLive) -> None:
-        self.label = label
-        self.state = ConversationState(shared)
+    def __init__(self, label: str, body: Body, state: ConversationState, make: MakeLive) -> None:
+        self.label, self.state = label, state
         self.live = make(self.state, body.api.format, _life(body))
         self.savings = Savings()
         self.known: Sequence[KnownMessage] = ()
@@ -129,8 +108,8 @@ class Conversation:
 class Conversations:
     """The most recent conversations."""
 
-    def __init__(self, shared: State, make: MakeLive) -> None:
-        self._shared = shared
+    def __init__(self, state: State, make: MakeLive) -> None:
+        self._state, self._lock = state, Lock()
         self._make = make
         self._recent = Recent()
         self._found: OrderedDict[tuple[object, ...], list[Conversation]] = OrderedDict()
@@ -166,7 +145,7 @@ class Conversations:
         else:
             self.number += 1
             label = (names[0] if names else body.key or first.digest.hex())[:8]
-            found = Conversation(label, body, self._shared, self._make)
+            found = Conversation(label, body, ConversationState(self._state, self._lock), self._make)
         if found in candidates:
             candidates.remove(found)
         candidates.append(found)

@@ -325,8 +325,8 @@ def _row(label: str, sums: Sums) -> tuple[str, ...]:
     return label, f"{sums.requests:,}", f"{sums.sent:,}", f"{sums.saved:,}", kept, money
 
 
-def _sizes(decision: object) -> str:
-    before, after = getattr(decision, "tokens_before", 0), getattr(decision, "tokens_after", 0)
+def _sizes(decision: Decision) -> str:
+    before, after = decision.tokens_before, decision.tokens_after
     return f"{before:,} → {after:,}" if before != after else ""
 
 

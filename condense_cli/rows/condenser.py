@@ -57,6 +57,4 @@ class Condenser:
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with condensed conversations and the added columns. Raises UsageError."""
-        from .mapping import condense_batch
-
-        return condense_batch(self._work, batch, self._prefix)
+        return self._work.condense(batch, self._prefix)

@@ -30,6 +30,24 @@ class RowWork(Struct, frozen=True):
     model: str | None = None
     format: str | None = None
 
+    def condense(self, given: Any, prefix: str) -> Any:
+        """Condense the conversations of a batch and add three columns. Raises UsageError."""
+        names = [prefix + name for name in ADDED]
+        batch = batch_of(given, self.column)
+        taken = ", ".join(name for name in names if name in batch.columns)
+        if taken:
+            raise UsageError(f"The rows have columns of their own that would be added: {taken}.", "Give a prefix.")
+        count = Counters(self.configuration.counter)
+        done = [_condensed(self, count, line, number) for number, line in enumerate(batch.lines, 1)]
+        for row, outcome in enumerate(done):
+            if outcome.line is not None:
+                try:
+                    batch.exchange(row, outcome.line)
+                except CondenseError as error:
+                    outcome.refuse(error.message)
+        columns = ([one.before for one in done], [one.after for one in done], [one.error for one in done])
+        return batch.finished(dict(zip(names, columns, strict=True)))
+
 
 class RowOutcome(Struct):
     """Result of one row: its tokens, and its new line if it changed."""
@@ -54,25 +72,6 @@ def row_work(
 ) -> RowWork:
     """Raises ConfigurationError, UsageError."""
     return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format_name)
-
-
-def condense_batch(work: RowWork, given: Any, prefix: str) -> Any:
-    """Condense the conversations of a batch and add three columns. Raises UsageError."""
-    names = [prefix + name for name in ADDED]
-    batch = batch_of(given, work.column)
-    taken = ", ".join(name for name in names if name in batch.columns)
-    if taken:
-        raise UsageError(f"The rows have columns of their own that would be added: {taken}.", "Give a prefix.")
-    count = Counters(work.configuration.counter)
-    done = [_condensed(work, count, line, number) for number, line in enumerate(batch.lines, 1)]
-    for row, outcome in enumerate(done):
-        if outcome.line is not None:
-            try:
-                batch.exchange(row, outcome.line)
-            except CondenseError as error:
-                outcome.refuse(error.message)
-    columns = ([one.before for one in done], [one.after for one in done], [one.error for one in done])
-    return batch.finished(dict(zip(names, columns, strict=True)))
 
 
 def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> RowOutcome:
