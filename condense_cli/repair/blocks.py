@@ -19,7 +19,7 @@ from ..formats.engine.beside import long_strings
 from ..rules import validity
 from ..rules.validity import BOUND_THINKING, CACHE_MARKS, lone_surrogates
 from ..tokens.models import binds_thinking
-from .draft import BrokenRule, Change, Draft, UnmendableError
+from .draft import BrokenRule, Change, Draft, Edits, UnmendableError
 
 _REPLACEMENT: Final = r"\ufffd"
 _NO_DOCUMENT: Final = "[A document was here.]"
@@ -31,21 +31,9 @@ _ESCAPE: Final = re.compile(
 
 def remove_named(said: str, draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove the blocks that the faults are about."""
-    about = {fault.about: fault for fault in faults}
-    found = [block for _, block in draft.transcript.blocks() if str(block.place) in about]
-    changes = [
-        Change(about[str(block.place)].rule, draft.line(block.place.record), said, about[str(block.place)].said)
-        for block in found
-    ]
-    return draft.without(found, changes) if found else None
-
-
-def remove_blank(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
-    return remove_named("Removed an empty text", draft, faults)
-
-
-def remove_unsigned(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
-    return remove_named("Removed thinking without a signature", draft, faults)
+    found = draft.blocks_of(faults)
+    changes = [draft.change(fault, block.place.record, said) for block, fault in found]
+    return draft.without([block for block, _ in found], changes) if found else None
 
 
 def remove_reasoning(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
@@ -60,7 +48,7 @@ def remove_reasoning(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None
                 break
             found.append(block)
             said = "Removed reasoning that led to nothing"
-            changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
+            changes.append(draft.change(fault, block.place.record, said))
     return draft.without(found, changes) if found else None
 
 
@@ -76,7 +64,7 @@ def remove_empty(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     ]
     if blocks:
         changes = [
-            Change(faults[0].rule, draft.line(record), "Removed an empty message", faults[0].said)
+            draft.change(faults[0], record, "Removed an empty message")
             for record in sorted({block.place.record for block in blocks})
         ]
         return draft.without(blocks, changes)
@@ -86,9 +74,7 @@ def remove_empty(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for record, value in records_of(draft.transcript.source)
         if record not in held and record < draft.transcript.source.listed and _is_empty_message(value)
     ]
-    changes = [
-        Change(faults[0].rule, draft.line(record), "Removed an empty message", faults[0].said) for record in records
-    ]
+    changes = [draft.change(faults[0], record, "Removed an empty message") for record in records]
     return draft.edited(changes, gone=records) if records else None
 
 
@@ -104,7 +90,7 @@ def replace_surrogates(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | No
     for message, block in draft.transcript.blocks():
         if message.index in named and lone.search(block.text):
             owners[block.place.record][block.owner] = named[message.index]
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     changes = []
     for record, paths in owners.items():
         text = json_text.decode(draft.transcript.source.raw(record))
@@ -112,7 +98,7 @@ def replace_surrogates(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | No
         edits[record] = {path: _ESCAPE.sub(_whole, text[slice(*spans[path])]) for path in paths}
         fault = next(iter(paths.values()))
         said = "Put U+FFFD in place of half a surrogate pair"
-        changes.append(Change(fault.rule, draft.line(record), said, fault.said))
+        changes.append(draft.change(fault, record, said))
     return draft.edited(changes, edits=edits) if edits else None
 
 
@@ -135,24 +121,21 @@ def unmark_cache(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
                 each = each[key]
             if isinstance(each, dict) and each.get("cache_control"):
                 marked[record, (*owner, *path, "cache_control")] = None
-    edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
+    edits: Edits = defaultdict(dict)
     changes = []
     for record, path in list(marked)[:-CACHE_MARKS]:
         edits[record][path] = json_text.REMOVE
-        changes.append(Change(faults[0].rule, draft.line(record), "Removed a mark for the cache", faults[0].said))
+        changes.append(draft.change(faults[0], record, "Removed a mark for the cache"))
     return draft.edited(changes, edits=edits, is_sent=False) if edits else None
 
 
 def replace_documents(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put a note in place of documents where no API takes one."""
-    about = {fault.about: fault for fault in faults}
-    edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
-    changes = []
-    for _, block in draft.transcript.blocks():
-        if fault := about.get(str(block.place)):
-            edits[block.place.record][block.owner] = json.dumps({"type": "text", "text": _NO_DOCUMENT})
-            said = "Put a note in place of a document"
-            changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
+    found = draft.blocks_of(faults)
+    edits: Edits = defaultdict(dict)
+    for block, _ in found:
+        edits[block.place.record][block.owner] = json.dumps({"type": "text", "text": _NO_DOCUMENT})
+    changes = [draft.change(fault, block.place.record, "Put a note in place of a document") for block, fault in found]
     return draft.edited(changes, edits=edits) if edits else None
 
 
@@ -189,9 +172,7 @@ def begin_with_head(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         )
     first = found[0]
     order = [first, *(record for record in range(len(draft.transcript.source.spans)) if record != first)]
-    change = Change(
-        faults[0].rule, draft.line(first), "Moved the head of the session to the first line", faults[0].said
-    )
+    change = draft.change(faults[0], first, "Moved the head of the session to the first line")
     return draft.reordered(order, [change])
 
 
@@ -203,7 +184,7 @@ def name_history_mode(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | Non
     )
     record = faults[0].record or 0
     mode = HISTORY_MODES[has_ordinals]
-    change = Change(faults[0].rule, draft.line(record), f"Named the history mode {mode!r}", faults[0].said)
+    change = draft.change(faults[0], record, f"Named the history mode {mode!r}")
     return draft.edited([change], edits={record: {("payload", "history_mode"): json.dumps(mode)}}, is_sent=False)
 
 
@@ -214,7 +195,7 @@ def number_last(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     ordinals = [value["ordinal"] for value in values if isinstance(value.get("ordinal"), int)]
     text = json_text.decode(draft.transcript.source.raw(record))
     numbered = json_text.with_member(text, "ordinal", str(max(ordinals, default=-1) + 1))
-    change = Change(faults[0].rule, draft.line(record), "Numbered the last record", faults[0].said)
+    change = draft.change(faults[0], record, "Numbered the last record")
     return draft.edited([change], edits={record: {(): numbered}}, is_sent=False)
 
 
@@ -225,24 +206,18 @@ https://platform.claude.com/docs/en/build-with-claude/vision"""
 
 def shrink_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Scale images down to what the API takes. None where Pillow is not installed, or can do nothing."""
-    about = {fault.about: fault for fault in faults}
     values = Values(draft.transcript.source)
-    edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
+    edits: Edits = defaultdict(dict)
     changes = []
-    for _, block in draft.transcript.blocks():
-        fault = about.get(str(block.place))
-        if fault is None or block.kind is not BlockKind.IMAGE:
-            continue
+    for block, fault in draft.blocks_of(faults):
         part = values(block.place.record, block.place.path)
-        for path, text in long_strings(part, block.place.path):
+        for path, text in long_strings(part, block.place.path) if block.kind is BlockKind.IMAGE else ():
             head, comma, data = text.rpartition(",")
             smaller = _smaller(data)
             if smaller is not None:
                 edits[block.place.record][path] = json.dumps(head + comma + smaller)
-                said = (
-                    f"Scaled an image down{f' from {block.pixels[0]}x{block.pixels[1]} pixels' if block.pixels else ''}"
-                )
-                changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
+                size = f" from {block.pixels[0]}x{block.pixels[1]} pixels" if block.pixels else ""
+                changes.append(draft.change(fault, block.place.record, f"Scaled an image down{size}"))
                 break
     return draft.edited(changes, edits=edits) if edits else None
 
@@ -274,12 +249,7 @@ def _smaller(data: str) -> str | None:
 
 def replace_images(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put notes in place of images that are too large."""
-    about = {fault.about: fault for fault in faults}
-    found = [
-        (block, about[str(block.place)])
-        for _, block in draft.transcript.blocks()
-        if block.kind is BlockKind.IMAGE and str(block.place) in about
-    ]
+    found = [(block, fault) for block, fault in draft.blocks_of(faults) if block.kind is BlockKind.IMAGE]
     return _with_notes(draft, found, "the API takes none so large")
 
 
@@ -303,5 +273,5 @@ def _with_notes(draft: Draft, found: Sequence[tuple[Block, BrokenRule]], reason:
         kind = BlockKind.TOOL_RESULT if block.answers else BlockKind.TEXT
         exchanged[block.key] = block.replaced_by(f"[An image{size} was here: {reason}.]", kind)
         said = f"Put a note in place of an image{size}"
-        changes.append(Change(fault.rule, draft.line(block.place.record), said, fault.said))
+        changes.append(draft.change(fault, block.place.record, said))
     return draft.exchanged(exchanged, changes) if exchanged else None

@@ -57,6 +57,8 @@ class Fragment(Struct, frozen=True):
 
 
 NO_RESULT: Final = "[The result of this call is missing: the session was damaged or interrupted before it was written.]"
+Edits = dict[int, dict[JsonPath, str | None]]
+"""New values by record and path."""
 NO_EDITS: Final[RecordEdits] = {}
 NO_RECORDS: Final[Mapping[int, Sequence[str]]] = {}
 
@@ -75,6 +77,14 @@ class Draft(Struct, frozen=True):
 
     def line(self, record: int) -> int | None:
         return self.origins[record].line if record < len(self.origins) else None
+
+    def change(self, fault: BrokenRule, record: int, said: str) -> Change:
+        return Change(fault.rule, self.line(record), said, fault.said)
+
+    def blocks_of(self, faults: Iterable[BrokenRule]) -> list[tuple[Block, BrokenRule]]:
+        """Return the blocks that faults are about."""
+        about = {fault.about: fault for fault in faults}
+        return [(block, fault) for _, block in self.transcript.blocks() if (fault := about.get(str(block.place)))]
 
     def faults(self) -> list[BrokenRule]:
         """Return what `condense validate` finds, notes left out."""

@@ -16,7 +16,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..core import json_text
-from ..core.transcript import JsonPath
 from ..core.wording import brief, plural
 from ..formats.claude_code.chain import seconds_of
 from ..formats.claude_code.records import TREE
@@ -24,7 +23,7 @@ from ..formats.claude_code.writing import COMMON
 from ..formats.engine.base import INPUT_TOKENS, derived_uuid, records_of
 from ..formats.engine.blocks import listed
 from ..formats.engine.writing import surviving
-from .draft import NO_RESULT, BrokenRule, Change, Draft, UnmendableError
+from .draft import NO_RESULT, BrokenRule, Change, Draft, Edits, UnmendableError
 from .lines import parsed_fragment
 
 _KEYS: Final = {
@@ -86,8 +85,8 @@ def mend_unread(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
                 text = json_text.with_member(text, "uuid", json.dumps(derived_uuid(text)))
             texts[fault.record] = text
             said = "Gave the record the links that it lacks"
-        changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
-    edits: dict[int, dict[JsonPath, str | None]] = {record: {(): text} for record, text in texts.items()}
+        changes.append(draft.change(fault, fault.record, said))
+    edits: Edits = {record: {(): text} for record, text in texts.items()}
     for node in _nodes(draft) if gone else ():
         if node.parent in gone and node.record not in removed:
             edits[node.record] = {("parentUuid",): json.dumps(surviving(node.parent, gone))}
@@ -101,7 +100,7 @@ def mend_copies(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     for record, value in records_of(draft.transcript.source):
         if isinstance(value, dict) and isinstance(value.get("uuid"), str):
             records[value["uuid"]].append(record)
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     gone: list[int] = []
     changes = []
     for uuid, copies in records.items():
@@ -129,7 +128,7 @@ def mend_parents(draft: Draft, faults: Sequence[BrokenRule], joined: Collection[
         return None
     key = _KEYS[draft.transcript.format][1]
     live = _live(draft, nodes)
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     behind: dict[int, list[str]] = defaultdict(list)
     changes = []
     found: dict[str, str | None] = {}
@@ -460,7 +459,7 @@ def _usage_below(orphan: LinkedRecord, nodes: Sequence[LinkedRecord]) -> _Usage 
 def mend_leaves(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Let notes of the last message name the newest one before them; notes with none before them go."""
     nodes = [node for node in _nodes(draft) if not node.stretch and node.state != "beside"]
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     gone = []
     changes = []
     for fault in faults:
@@ -480,7 +479,7 @@ def mend_leaves(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         else:
             gone.append(record)
             said = "Removed a note of the last message"
-        changes.append(Change(fault.rule, draft.line(record), said, fault.said))
+        changes.append(draft.change(fault, record, said))
     return draft.edited(changes, edits=edits, gone=gone, is_sent=False)
 
 
@@ -491,7 +490,7 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for part in _parts_of(node.value):
             if part.get("type") == "tool_use":
                 callers[str(part.get("id"))] = node.id
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     changes = []
     for fault in faults:
         assert fault.record is not None
@@ -500,5 +499,5 @@ def mend_callers(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         caller = callers[calls.pop()] if len(calls) == 1 else None
         edits[fault.record] = {("sourceToolAssistantUUID",): None if caller is None else json.dumps(caller)}
         said = "Removed the name of a call that is lost" if caller is None else "Linked it to the record of its call"
-        changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
+        changes.append(draft.change(fault, fault.record, said))
     return draft.edited(changes, edits=edits, is_sent=False)

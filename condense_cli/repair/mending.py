@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -36,7 +37,7 @@ _STEPS: Final[tuple[tuple[Step, tuple[str, ...]], ...]] = (
     (pairs.unrepeat_items, ("item_ids_unique",)),
     (pairs.remove_copies, ("call_ids_unique", "one_result_per_call")),
     (pairs.rename_calls, ("call_ids_unique",)),
-    (blocks.remove_blank, ("texts_not_blank",)),
+    (partial(blocks.remove_named, "Removed an empty text"), ("texts_not_blank",)),
     (blocks.remove_empty, ("messages_not_empty", "content_beside_no_calls")),
     (pairs.move_results, _CALLS),
     (pairs.split_results, _CALLS),
@@ -44,7 +45,7 @@ _STEPS: Final[tuple[tuple[Step, tuple[str, ...]], ...]] = (
     (pairs.answer_calls, _CALLS),
     (pairs.remove_unpaired, _CALLS),
     (pairs.begin_with_user, ("first_message_from_user",)),
-    (blocks.remove_unsigned, ("thinking_is_signed",)),
+    (partial(blocks.remove_named, "Removed thinking without a signature"), ("thinking_is_signed",)),
     (blocks.remove_reasoning, ("reasoning_is_followed",)),
     (blocks.replace_surrogates, ("texts_are_unicode",)),
     (blocks.unmark_cache, ("at_most_four_cache_marks",)),

@@ -11,7 +11,7 @@ from ..core import json_text
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Message
 from ..core.values import BlockKind, Role
 from ..formats.engine.base import Values, derived_uuid, records_of
-from .draft import NO_RESULT, BrokenRule, Change, Draft
+from .draft import NO_RESULT, BrokenRule, Change, Draft, Edits
 from .links import result_record
 
 NO_BEGINNING: Final = "[The beginning of this conversation is missing.]"
@@ -105,7 +105,7 @@ def _where(block: Block) -> tuple[int, JsonPath]:
 
 def _told(draft: Draft, about: Mapping[str, BrokenRule], block: Block, said: str) -> Change:
     fault = about.get(block.call_id or "") or next(iter(about.values()))
-    return Change(fault.rule, draft.line(block.place.record), said, fault.said)
+    return draft.change(fault, block.place.record, said)
 
 
 def rename_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
@@ -118,7 +118,7 @@ def rename_calls(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     ids = {block.call_id for _, block in draft.transcript.blocks()}
     counts: dict[str, int] = defaultdict(int)
     waiting: dict[str, deque[str]] = {}
-    edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
+    edits: Edits = defaultdict(dict)
     changes = []
     for message in draft.transcript.messages:
         waiting |= {block.call_id or "": deque() for block in _calls(message)}
@@ -195,7 +195,7 @@ def split_results(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     about = _said(faults)
     last_record = _last_records(draft)
     values = Values(draft.transcript.source)
-    edits: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
+    edits: Edits = defaultdict(dict)
     behind: dict[int, list[str]] = defaultdict(list)
     changes = []
     for message in draft.transcript.messages:
@@ -213,7 +213,7 @@ def results_first(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Put the results of a message in front of its texts."""
     at = {fault.message: fault for fault in faults}
     order = list(range(draft.transcript.source.listed))
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     changes = []
     for message in draft.transcript.messages:
         if message.index not in at:
@@ -226,7 +226,7 @@ def results_first(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for place, record in zip(records, sorted(records, key=lambda each: each not in answering), strict=True):
             order[place] = record
         fault = at[message.index]
-        changes.append(Change(fault.rule, draft.line(records[0]), "Put the results before the texts", fault.said))
+        changes.append(draft.change(fault, records[0], "Put the results before the texts"))
     if edits:
         return draft.edited(changes, edits=edits, is_sent=False)
     return draft.reordered(order, changes) if changes else None
@@ -307,12 +307,11 @@ def remove_unpaired(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         if (message.index, block.call_id or block.server_call) in about
     ]
     changes = [
-        Change(
-            said[name].rule,
-            draft.line(block.place.record),
+        draft.change(
+            said[name],
+            block.place.record,
             f"Removed a {'result' if block.answers or block.api_type.endswith('_result') else 'call'} without its "
             f"{'call' if block.answers or block.api_type.endswith('_result') else 'result'}",
-            said[name].said,
         )
         for block in {(block.place.record, block.owner): block for block in found}.values()
         if (name := block.call_id or block.server_call or "") in said
@@ -333,7 +332,7 @@ def unrepeat_items(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
     """Remove copies of items of the Responses API; others lose the id that an earlier one has."""
     source = draft.transcript.source
     texts = {source.raw(record): record for record, _ in reversed([*records_of(source)])}
-    edits: dict[int, dict[JsonPath, str | None]] = {}
+    edits: Edits = {}
     gone, changes = [], []
     for fault in faults:
         assert fault.record is not None
@@ -343,5 +342,5 @@ def unrepeat_items(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         else:
             edits[fault.record] = {("id",): json_text.REMOVE}
         said = "Removed a copy of an earlier item" if is_copy else "Removed the id of the item"
-        changes.append(Change(fault.rule, draft.line(fault.record), said, fault.said))
+        changes.append(draft.change(fault, fault.record, said))
     return draft.edited(changes, edits=edits, gone=gone, is_sent=False)
