@@ -130,6 +130,9 @@ def _renewed(session: dict[str, Any]) -> dict[str, Any]:
     return {**found, "info": info}
 
 
+PLUGIN_EVENTS: Final = {"compact": compact, "copy": copy}
+
+
 _RUN_SECONDS: Final = 55
 """Less than the client waits for the hook."""
 

@@ -151,12 +151,9 @@ def _replace(path: str, data: bytes) -> None:
 def keep_session(client: str, given: dict[str, Any]) -> str:
     path = transcript_of(given)
     if path and not _is_kept(path):
-        from datetime import UTC, datetime
-        from pathlib import Path
-
         from ..storage.backups import keep_snapshot
 
-        keep_snapshot(Path(path), now=datetime.now(UTC))
+        keep_snapshot(path)
     return ""
 
 
@@ -532,16 +529,15 @@ def condense_now(client: str, given: dict[str, Any]) -> str:
     return json.dumps({"decision": "block", "reason": said, "hookSpecificOutput": hidden})
 
 
-def compact(client: str, given: dict[str, Any]) -> str:
-    from . import hook_work
+def plugin_event(name: str) -> Callable[[str, dict[str, Any]], str]:
+    """Return a function that answers the plugin of a client."""
 
-    return hook_work.compact(client, given)
+    def answer(client: str, given: dict[str, Any]) -> str:
+        from .hook_work import PLUGIN_EVENTS
 
+        return PLUGIN_EVENTS[name](client, given)
 
-def copy(client: str, given: dict[str, Any]) -> str:
-    from . import hook_work
-
-    return hook_work.copy(client, given)
+    return answer
 
 
 EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
@@ -550,8 +546,8 @@ EVENTS: Final[dict[str, Callable[[str, dict[str, Any]], str]]] = {
     "stop": warn_when_full,
     "status-line": status_line,
     "measure": measure,
-    "compact": compact,
-    "copy": copy,
+    "compact": plugin_event("compact"),
+    "copy": plugin_event("copy"),
     "condense": condense_now,
 }
 """Functions by event. Each takes the client's name and the event's values, and returns the answer."""

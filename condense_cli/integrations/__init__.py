@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..storage.extras import how_to_install
+
 
 @contextmanager
 def needs(package: str, extra: str) -> Iterator[None]:
@@ -12,6 +14,4 @@ def needs(package: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        from ..storage.extras import how_to_install
-
         raise ImportError(f"This needs {package}: {how_to_install(extra)} ({error})") from error

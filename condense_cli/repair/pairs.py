@@ -306,16 +306,13 @@ def remove_unpaired(draft: Draft, faults: Sequence[BrokenRule]) -> Draft | None:
         for block in message.blocks
         if (message.index, block.call_id or block.server_call) in about
     ]
-    changes = [
-        draft.change(
-            said[name],
-            block.place.record,
-            f"Removed a {'result' if block.answers or block.api_type.endswith('_result') else 'call'} without its "
-            f"{'call' if block.answers or block.api_type.endswith('_result') else 'result'}",
-        )
-        for block in {(block.place.record, block.owner): block for block in found}.values()
-        if (name := block.call_id or block.server_call or "") in said
-    ]
+    changes = []
+    for block in {(block.place.record, block.owner): block for block in found}.values():
+        name = block.call_id or block.server_call or ""
+        if name in said:
+            is_result = bool(block.answers) or block.api_type.endswith("_result")
+            gone, lacking = ("result", "call") if is_result else ("call", "result")
+            changes.append(draft.change(said[name], block.place.record, f"Removed a {gone} without its {lacking}"))
     return draft.without(found, changes) if found else None
 
 

@@ -276,9 +276,7 @@ def _alike(before: Any, values: list[Any]) -> Any:
     """Make a column of the same kind as before."""
     if not hasattr(before, "dtype"):
         return values
-    import numpy as np
-
-    found = np.empty(len(values), dtype=object)
+    found = before.astype(object)
     found[:] = values
     return found
 
@@ -435,7 +433,6 @@ def check_no_parquet(output: Path) -> None:
 
 def _pyarrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise missing("Parquet files need the package pyarrow", "parquet") from None

@@ -101,12 +101,13 @@ def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: 
     return backup
 
 
-def keep_snapshot(path: Path, *, now: datetime) -> Path | None:
+def keep_snapshot(path: str | Path, *, now: datetime | None = None) -> Path | None:
     """Copy a file beside itself; return None if there is a copy already. Raises OutputError.
 
     A second name would not do, because a client goes on writing to the file. Only the newest few snapshots are
     kept.
     """
+    path = Path(path)
     target = _real(path)
     with output_errors(path):
         data = target.read_bytes()
@@ -114,7 +115,7 @@ def keep_snapshot(path: Path, *, now: datetime) -> Path | None:
         older = [backup for backup in backups_of(path) if backup.kind == "snapshot"]
         if any((each.successor_size, each.successor_digest) == (len(data), digest) for each in older):
             return None
-        kept = _name_of(target, data, "snapshot", now)
+        kept = _name_of(target, data, "snapshot", now or datetime.now(UTC))
         create_bytes(kept, data, like=target)
         for each in older[_SNAPSHOTS - 1 :]:
             each.path.unlink(missing_ok=True)

@@ -338,10 +338,8 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
     Errors of reading inside the block are turned into that.
     """
     if start.startswith(GZIP):
-        import gzip  # Few files are packed.
-
-        kind, opened = "gzip", cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
-        errors: tuple[type[Exception], ...] = (zlib.error, gzip.BadGzipFile)
+        kind, opened = "gzip", cast("IO[bytes]", _gzip().GzipFile(fileobj=stream, mode="rb"))
+        errors: tuple[type[Exception], ...] = (zlib.error, _gzip().BadGzipFile)
     elif start.startswith(ZSTD):
         kind, opened, errors = "zstd", zstd().ZstdFile(stream, "rb"), (zstd().ZstdError,)
     else:
@@ -366,16 +364,20 @@ def writing(stream: IO[bytes], name: str | Path) -> Iterator[IO[bytes]]:
     """Yield a stream, compressed as the file's name demands. The same bytes give the same file."""
     suffix = suffix_of(name)
     if suffix == ".gz":
-        import gzip
-
         # Without name and time in the header, so that equal runs write equal files.
-        with gzip.GzipFile("", "wb", _LEVEL, stream, mtime=0) as packer:
+        with _gzip().GzipFile("", "wb", _LEVEL, stream, mtime=0) as packer:
             yield cast("IO[bytes]", packer)
     elif suffix == ".zst":
         with zstd().ZstdFile(stream, "wb") as packer:
             yield packer
     else:
         yield stream
+
+
+def _gzip() -> ModuleType:
+    import gzip  # Few files are packed.
+
+    return gzip
 
 
 def zstd() -> ModuleType:
