@@ -10,6 +10,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from .client import (
     first_request,
     records,
     records_with,
+    text_in,
     texts_in,
     title_of,
 )
@@ -107,10 +109,9 @@ def _asked(data: bytes, *, everywhere: bool = False) -> Iterator[str]:
 
 def project(data: bytes) -> str | None:
     """Return the folder in which the session began, or to which the client moved it."""
-    for record in records_with(data, b'"relocatedCwd"'):
-        if record.get("type") == "relocated" and isinstance(record.get("relocatedCwd"), str):
-            return str(record["relocatedCwd"])
-    return next((str(record["cwd"]) for record in records(data) if isinstance(record.get("cwd"), str)), None)
+    moved = (record for record in records_with(data, b'"relocatedCwd"') if record.get("type") == "relocated")
+    folders = chain((text_in(each, "relocatedCwd") for each in moved), (text_in(each, "cwd") for each in records(data)))
+    return next(filter(None, folders), None)
 
 
 def has_messages(data: bytes) -> bool:

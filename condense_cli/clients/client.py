@@ -69,13 +69,8 @@ def _parsed(line: bytes) -> Iterator[dict[str, Any]]:
 
 def last_timestamp(data: bytes) -> float | None:
     """Return the last ISO timestamp, in seconds since 1970; `data` may be the end of a file."""
-    for record in records_reversed(data):
-        said = record.get("timestamp")
-        if isinstance(said, str):
-            seconds = seconds_of(said)
-            if seconds is not None:
-                return seconds
-    return None
+    said = (text_in(record, "timestamp") for record in records_reversed(data))
+    return next((seconds for each in said if each and (seconds := seconds_of(each)) is not None), None)
 
 
 def seconds_of(said: str) -> float | None:
@@ -322,5 +317,14 @@ def file_json(path: Path) -> Any:
         return None
 
 
-def text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+def inner(value: object, *keys: str) -> Any:
+    """Return the value at a path; None if there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def text_in(value: object, *keys: str) -> str | None:
+    """Return the text at a path; None if there is none, or an empty one."""
+    found = inner(value, *keys)
+    return found if isinstance(found, str) and found else None

@@ -37,8 +37,10 @@ from .client import (
     Setup,
     file_bytes,
     first_request,
+    inner,
     records,
     records_with,
+    text_in,
     texts_in,
     title_of,
 )
@@ -89,11 +91,7 @@ def _payloads(data: bytes, kind: str, mark: bytes) -> Iterator[dict[str, Any]]:
 
 
 def project(data: bytes) -> str | None:
-    for record in records(data):
-        payload = record.get("payload")
-        if isinstance(payload, dict) and isinstance(payload.get("cwd"), str):
-            return str(payload["cwd"])
-    return None
+    return next((folder for record in records(data) if (folder := text_in(record, "payload", "cwd"))), None)
 
 
 def has_messages(data: bytes) -> bool:
@@ -138,14 +136,13 @@ def problems(target: Target) -> Iterator[str]:
     yield from problems_of(settings, Client.CODEX)
     found = dict(commands_in(settings))
     tables = tables_in(_config(target), read_text(_config(target)))
-    features = tables.get("features")
-    if isinstance(features, dict) and features.get("hooks") is False:
+    if inner(tables, "features", "hooks") is False:
         yield f"Hooks are switched off in {_config(target)} (features.hooks)."
     elif found:
         waiting = untrusted(target, path, found)
         if waiting:
             yield f"Not trusted yet: {', '.join(waiting)}. {TRUST}"
-    if target.has_mcp and SERVER not in _servers(tables):
+    if target.has_mcp and inner(tables, "mcp_servers", SERVER) is None:
         yield "The MCP server is not installed."
 
 
@@ -161,21 +158,15 @@ def _settings_folder(target: Target) -> Path:
     return _home(target) if target.project is None else target.project / ".codex"
 
 
-def _servers(tables: dict[str, Any]) -> dict[str, Any]:
-    servers = tables.get("mcp_servers")
-    return servers if isinstance(servers, dict) else {}
-
-
 def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> SettingsEdit:
     """Edit the configuration to hold our server, or not. Another server of this name is left alone."""
     path = _config(target)
     text = read_text(path)
-    found = _servers(tables_in(path, text)).get(SERVER)
-    known: dict[str, Any] = found if isinstance(found, dict) else {}
+    found = inner(tables_in(path, text), "mcp_servers", SERVER)
     is_ours = is_our_server(found)
     if (found is not None and not is_ours) or (found is None and wanted is None):
         return SettingsEdit(path, text, text)
-    if is_ours and wanted is not None and all(known.get(key) == value for key, value in wanted.items()):
+    if is_ours and wanted is not None and all(inner(found, key) == value for key, value in wanted.items()):
         return SettingsEdit(path, text, text)
     left = without_table(text or "", _TABLE)
     after = with_table(left, _TABLE, wanted) if wanted is not None else left
@@ -199,18 +190,13 @@ def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[st
             and hook.get("enabled")
         }
         return [event for event in events if event.casefold() not in trusted]
-    tables = tables_in(_home(target) / "config.toml", read_text(_home(target) / "config.toml"))
-    section = tables.get("hooks")
-    state = section.get("state") if isinstance(section, dict) else None
-    known = (
-        [
-            key
-            for key, value in state.items()
-            if isinstance(value, dict) and value.get("trusted_hash") and value.get("enabled") is not False
-        ]
-        if isinstance(state, dict)
-        else []
-    )
+    config = _home(target) / "config.toml"
+    state = inner(tables_in(config, read_text(config)), "hooks", "state")
+    known = [
+        key
+        for key, value in (state.items() if isinstance(state, dict) else ())
+        if inner(value, "trusted_hash") and inner(value, "enabled") is not False
+    ]
     places = {os.path.realpath(hooks), str(hooks)}
     return [
         event
@@ -260,9 +246,8 @@ def _listed_hooks(process: subprocess.Popen[bytes], folder: str) -> list[dict[st
     process.stdin.flush()
     for line in process.stdout:
         answer = json.loads(line)
-        if isinstance(answer, dict) and answer.get("id") == 2:
-            result = answer.get("result")
-            data = result.get("data") if isinstance(result, dict) else None
+        if inner(answer, "id") == 2:
+            data = inner(answer, "result", "data")
             return [hook for each in data or () for hook in each.get("hooks", ())] if isinstance(data, list) else None
     return None
 
@@ -284,29 +269,25 @@ def _known(file: SessionFile, indexes: Indexes) -> KnownSession:
 def _threads(path: Path) -> Index:
     threads: dict[str, KnownSession] = {}
     for record in records(file_bytes(path)):
-        thread_id, name = record.get("id"), record.get("thread_name")
-        if isinstance(thread_id, str) and isinstance(name, str) and name.strip():
+        thread_id, name = text_in(record, "id"), text_in(record, "thread_name")
+        if thread_id and name and name.strip():
             threads[thread_id] = KnownSession(title_of(name))
     return threads
 
 
 def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
     for value in values:
-        if isinstance(value, dict) and value.get("type") == "session_meta" and isinstance(value.get("payload"), dict):
-            session_id, began, cwd = (value["payload"].get(key) for key in ("id", "timestamp", "cwd"))
-            if isinstance(session_id, str) and _UUID.fullmatch(session_id):
-                return Session(
-                    session_id, began if isinstance(began, str) else None, cwd if isinstance(cwd, str) else None
-                )
+        if inner(value, "type") == "session_meta":
+            session_id, began, cwd = (text_in(value, "payload", key) for key in ("id", "timestamp", "cwd"))
+            if session_id and _UUID.fullmatch(session_id):
+                return Session(session_id, began, cwd)
     raise UsageError(f"{name} is not a session that Codex can resume: it has no session_meta with an id.", NO_CHANCE)
 
 
 def _id_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
-    payload = value.get("payload")
-    if value.get("type") == "session_meta" and isinstance(payload, dict):
-        for key in ("id", "session_id"):
-            if payload.get(key) == session_id:
-                yield ("payload", key)
+    for key in ("id", "session_id") if value.get("type") == "session_meta" else ():
+        if inner(value, "payload", key) == session_id:
+            yield ("payload", key)
 
 
 def _new_name(name: str, session: Session, new: str) -> str:

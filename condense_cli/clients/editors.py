@@ -28,8 +28,9 @@ from .client import (
     SessionPlace,
     file_json,
     first_request,
+    inner,
     request_in,
-    text_or_none,
+    text_in,
     texts_in,
     title_of,
 )
@@ -132,17 +133,14 @@ def _item(entry: Any) -> KnownSession | None:
     """Read an entry. Roo Code calls the project `workspace`, Cline `cwdOnTaskInitialization`."""
     if not isinstance(entry, dict):
         return None
-    folder = text_or_none(entry.get("workspace")) or text_or_none(entry.get("cwdOnTaskInitialization"))
+    folder = text_in(entry, "workspace") or text_in(entry, "cwdOnTaskInitialization")
     return KnownSession(_request(entry.get("task")), folder)
 
 
 def _manifest(manifest: Any) -> KnownSession:
-    if not isinstance(manifest, dict):
-        return NOTHING_KNOWN
-    about = manifest.get("metadata")
-    named = text_or_none(about.get("title")) if isinstance(about, dict) else None
-    folder = text_or_none(manifest.get("cwd")) or text_or_none(manifest.get("workspace_root"))
-    return KnownSession(title_of(named) if named else _request(manifest.get("prompt")), folder)
+    named = text_in(manifest, "metadata", "title")
+    folder = text_in(manifest, "cwd") or text_in(manifest, "workspace_root")
+    return KnownSession(title_of(named) if named else _request(inner(manifest, "prompt")), folder)
 
 
 def _request(value: Any) -> str | None:

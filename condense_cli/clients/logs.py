@@ -31,9 +31,10 @@ from .client import (
     file_bytes,
     file_json,
     first_request,
+    inner,
     records,
     records_with,
-    text_or_none,
+    text_in,
     title_of,
 )
 from .settings import InstallPlan, SettingsEdit, Target, program, read_text
@@ -144,9 +145,8 @@ def _gemini_known(file: SessionFile, indexes: Indexes) -> KnownSession:
 def _kimi_known(file: SessionFile, indexes: Indexes) -> KnownSession:
     """Read title and project from <session>/state.json."""
     state = file_json(Path(file.path).parents[2] / "state.json")
-    known = state if isinstance(state, dict) else {}
-    named = text_or_none(known.get("title")) if known.get("isCustomTitle") else None
-    return KnownSession(title_of(named) if named else None, text_or_none(known.get("cwd")))
+    named = text_in(state, "title") if inner(state, "isCustomTitle") else None
+    return KnownSession(title_of(named) if named else None, text_in(state, "cwd"))
 
 
 PI: Final = KnownClient(

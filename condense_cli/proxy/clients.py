@@ -11,10 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
+from ..clients.client import inner, text_in
 from ..errors import UsageError
 from . import own_settings
 from .bodies import ANTHROPIC, GOOGLE, OPENAI
-from .own_settings import VERSION, ClientSurroundings, Led, inner, read_json, read_toml, text_in, written
+from .own_settings import VERSION, ClientSurroundings, Led, read_json, read_toml, written
 
 _ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
 _OPENAI_URL: Final = "OPENAI_BASE_URL"

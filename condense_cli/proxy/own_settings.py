@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
+from ..clients.client import inner, text_in
 from ..core.lazy_pattern import lazy_pattern
 from .bodies import GOOGLE, OPENAI
 
@@ -281,15 +282,3 @@ def read_toml(path: Path) -> object:
         return tomllib.loads(path.read_text())
     except (OSError, ValueError):
         return None
-
-
-def text_in(value: object, *keys: str) -> str | None:
-    """Return the text at a path; None if there is none, or an empty one."""
-    value = inner(value, *keys)
-    return value if isinstance(value, str) and value else None
-
-
-def inner(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
