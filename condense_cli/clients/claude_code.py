@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core import json_text
+from ..core.json_text import text_in
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
@@ -32,7 +33,6 @@ from .client import (
     first_request,
     records,
     records_with,
-    text_in,
     texts_in,
     title_of,
 )

@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..core import json_text
+from ..core.json_text import text_in
 from ..core.markers import parse_summary
 from ..core.transcript import JsonPath
 from ..formats.engine.client_text import words_beside
@@ -315,16 +316,3 @@ def file_json(path: Path) -> Any:
         return json_text.parse(file_bytes(path))
     except (ValueError, RecursionError):
         return None
-
-
-def inner(value: object, *keys: str) -> Any:
-    """Return the value at a path; None if there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def text_in(value: object, *keys: str) -> str | None:
-    """Return the text at a path; None if there is none, or an empty one."""
-    found = inner(value, *keys)
-    return found if isinstance(found, str) and found else None

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Final
 
+from ..core.json_text import text_in, value_in
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from .choices import Client, own_folder
@@ -37,10 +38,8 @@ from .client import (
     Setup,
     file_bytes,
     first_request,
-    inner,
     records,
     records_with,
-    text_in,
     texts_in,
     title_of,
 )
@@ -136,13 +135,13 @@ def problems(target: Target) -> Iterator[str]:
     yield from problems_of(settings, Client.CODEX)
     found = dict(commands_in(settings))
     tables = tables_in(_config(target), read_text(_config(target)))
-    if inner(tables, "features", "hooks") is False:
+    if value_in(tables, "features", "hooks") is False:
         yield f"Hooks are switched off in {_config(target)} (features.hooks)."
     elif found:
         waiting = untrusted(target, path, found)
         if waiting:
             yield f"Not trusted yet: {', '.join(waiting)}. {TRUST}"
-    if target.has_mcp and inner(tables, "mcp_servers", SERVER) is None:
+    if target.has_mcp and value_in(tables, "mcp_servers", SERVER) is None:
         yield "The MCP server is not installed."
 
 
@@ -162,11 +161,11 @@ def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> Settin
     """Edit the configuration to hold our server, or not. Another server of this name is left alone."""
     path = _config(target)
     text = read_text(path)
-    found = inner(tables_in(path, text), "mcp_servers", SERVER)
+    found = value_in(tables_in(path, text), "mcp_servers", SERVER)
     is_ours = is_our_server(found)
     if (found is not None and not is_ours) or (found is None and wanted is None):
         return SettingsEdit(path, text, text)
-    if is_ours and wanted is not None and all(inner(found, key) == value for key, value in wanted.items()):
+    if is_ours and wanted is not None and all(value_in(found, key) == value for key, value in wanted.items()):
         return SettingsEdit(path, text, text)
     left = without_table(text or "", _TABLE)
     after = with_table(left, _TABLE, wanted) if wanted is not None else left
@@ -191,11 +190,11 @@ def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[st
         }
         return [event for event in events if event.casefold() not in trusted]
     config = _home(target) / "config.toml"
-    state = inner(tables_in(config, read_text(config)), "hooks", "state")
+    state = value_in(tables_in(config, read_text(config)), "hooks", "state")
     known = [
         key
         for key, value in (state.items() if isinstance(state, dict) else ())
-        if inner(value, "trusted_hash") and inner(value, "enabled") is not False
+        if value_in(value, "trusted_hash") and value_in(value, "enabled") is not False
     ]
     places = {os.path.realpath(hooks), str(hooks)}
     return [
@@ -246,8 +245,8 @@ def _listed_hooks(process: subprocess.Popen[bytes], folder: str) -> list[dict[st
     process.stdin.flush()
     for line in process.stdout:
         answer = json.loads(line)
-        if inner(answer, "id") == 2:
-            data = inner(answer, "result", "data")
+        if value_in(answer, "id") == 2:
+            data = value_in(answer, "result", "data")
             return [hook for each in data or () for hook in each.get("hooks", ())] if isinstance(data, list) else None
     return None
 
@@ -277,7 +276,7 @@ def _threads(path: Path) -> Index:
 
 def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
     for value in values:
-        if inner(value, "type") == "session_meta":
+        if value_in(value, "type") == "session_meta":
             session_id, began, cwd = (text_in(value, "payload", key) for key in ("id", "timestamp", "cwd"))
             if session_id and _UUID.fullmatch(session_id):
                 return Session(session_id, began, cwd)
@@ -286,7 +285,7 @@ def _session_of(values: Iterable[Any], name: str, folder: str) -> Session:
 
 def _id_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
     for key in ("id", "session_id") if value.get("type") == "session_meta" else ():
-        if inner(value, "payload", key) == session_id:
+        if value_in(value, "payload", key) == session_id:
             yield ("payload", key)
 
 

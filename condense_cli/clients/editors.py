@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from .choices import Client
 from .client import (
     NOTHING_KNOWN,
@@ -28,9 +29,7 @@ from .client import (
     SessionPlace,
     file_json,
     first_request,
-    inner,
     request_in,
-    text_in,
     texts_in,
     title_of,
 )
@@ -140,7 +139,7 @@ def _item(entry: Any) -> KnownSession | None:
 def _manifest(manifest: Any) -> KnownSession:
     named = text_in(manifest, "metadata", "title")
     folder = text_in(manifest, "cwd") or text_in(manifest, "workspace_root")
-    return KnownSession(title_of(named) if named else _request(inner(manifest, "prompt")), folder)
+    return KnownSession(title_of(named) if named else _request(value_in(manifest, "prompt")), folder)
 
 
 def _request(value: Any) -> str | None:

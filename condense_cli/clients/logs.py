@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core import json_text
+from ..core.json_text import text_in, value_in
 from ..errors import UnreadableError
 from ..storage import session_databases
 from .choices import Client, own_folder
@@ -31,10 +32,8 @@ from .client import (
     file_bytes,
     file_json,
     first_request,
-    inner,
     records,
     records_with,
-    text_in,
     title_of,
 )
 from .settings import InstallPlan, SettingsEdit, Target, program, read_text
@@ -145,7 +144,7 @@ def _gemini_known(file: SessionFile, indexes: Indexes) -> KnownSession:
 def _kimi_known(file: SessionFile, indexes: Indexes) -> KnownSession:
     """Read title and project from <session>/state.json."""
     state = file_json(Path(file.path).parents[2] / "state.json")
-    named = text_in(state, "title") if inner(state, "isCustomTitle") else None
+    named = text_in(state, "title") if value_in(state, "isCustomTitle") else None
     return KnownSession(title_of(named) if named else None, text_in(state, "cwd"))
 
 

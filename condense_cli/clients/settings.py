@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.json_text import key_at, next_member, scan, skip
+from ..core.json_text import key_at, next_member, scan, skip, value_in
 from ..core.user_folders import cache_folder
 from ..errors import OutputError, UnreadableError
 from ..storage.files import check_replaceable, output_errors, write_bytes
@@ -308,10 +308,10 @@ def is_ours(command: object) -> bool:
 
 def is_our_server(entry: object) -> bool:
     """Check if an entry of a client's servers starts ours."""
-    arguments = entry.get("args") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or not isinstance(arguments, list) or arguments[-1:] != ["mcp"]:
+    arguments = value_in(entry, "args")
+    if not isinstance(arguments, list) or arguments[-1:] != ["mcp"]:
         return False
-    return _is_condense([str(entry.get("command")), *arguments[:-1]])
+    return _is_condense([str(value_in(entry, "command")), *arguments[:-1]])
 
 
 def _is_condense(words: Sequence[object]) -> bool:
@@ -402,11 +402,9 @@ def without_hooks(settings: Mapping[str, Any]) -> dict[str, Any]:
 def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (event, command line) of our hooks."""
     hooks = settings.get("hooks")
-    for event in hooks if isinstance(hooks, dict) else ():
-        for group in _groups(settings, event):
-            for each in _handlers(group):
-                if runs_ours(each):
-                    yield event, str(each["command"])
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            yield from ((event, str(each["command"])) for each in _handlers(group) if runs_ours(each))
 
 
 def problems_of(settings: Mapping[str, Any], client: str) -> Iterator[str]:
@@ -420,20 +418,14 @@ def problems_of(settings: Mapping[str, Any], client: str) -> Iterator[str]:
             yield f"The hook for {hook.event} runs a program that is not there: {command}"
 
 
-def _groups(settings: Mapping[str, Any], event: str) -> list[Any]:
-    hooks = settings.get("hooks")
-    groups = hooks.get(event) if isinstance(hooks, dict) else None
-    return groups if isinstance(groups, list) else []
-
-
 def _handlers(group: Any) -> list[Any]:
-    handlers = group.get("hooks") if isinstance(group, dict) else None
+    handlers = value_in(group, "hooks")
     return handlers if isinstance(handlers, list) else []
 
 
 def runs_ours(entry: Any) -> bool:
     """Check if a hook, or a status line, is a command of ours."""
-    return isinstance(entry, dict) and is_ours(entry.get("command"))
+    return is_ours(value_in(entry, "command"))
 
 
 def _is_only_ours(group: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
-from ..clients.client import inner, text_in
+from ..core.json_text import text_in, value_in
 from ..errors import UsageError
 from . import own_settings
 from .bodies import ANTHROPIC, GOOGLE, OPENAI
@@ -185,7 +185,7 @@ def _add_hook(settings: dict[str, Any], own: object, word: str) -> bool:
     """Add a hook that prints the word before a compaction; False if the client would not run it."""
     events = settings.get("hooks", {})
     hooks = events.get(_BEFORE_COMPACTION, []) if isinstance(events, dict) else None
-    is_off = any(inner(each, "disableAllHooks") is True for each in (settings, own))
+    is_off = any(value_in(each, "disableAllHooks") is True for each in (settings, own))
     if not word or is_off or not isinstance(hooks, list):
         return False
     ours = {"hooks": [{"type": "command", "command": f"echo {word}"}]}
@@ -219,7 +219,7 @@ def _past_codex(arguments: Sequence[str], proxy: str, folder: Path) -> tuple[str
     profile = profile or text_in(config, "profile")
     layers: list[object] = [config]
     if profile:  # Newer versions have a file for each.
-        layers = [read_toml(folder / f"{profile}.config.toml"), inner(config, "profiles", profile), config]
+        layers = [read_toml(folder / f"{profile}.config.toml"), value_in(config, "profiles", profile), config]
 
     def setting(*keys: str) -> str | None:
         return given.get(".".join(keys)) or next(filter(None, (text_in(layer, *keys) for layer in layers)), None)

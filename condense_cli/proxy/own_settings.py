@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..clients.choices import Client, own_folder
-from ..clients.client import inner, text_in
+from ..core.json_text import text_in, value_in
 from ..core.lazy_pattern import lazy_pattern
 from .bodies import GOOGLE, OPENAI
 
@@ -89,7 +89,7 @@ def opencode(around: ClientSurroundings) -> Led:
     given = _parsed(environment.get(_OPENCODE)) or {}
     model = around.value_of("-m", "--model") or text_in(given, "model") or text_in(config, "model")
     chosen = (model or "").partition("/")[0]
-    providers = [inner(each, "provider") for each in (given, config)]
+    providers = [value_in(each, "provider") for each in (given, config)]
     known = [name for each in providers if isinstance(each, dict) for name in each]
     for provider in [chosen] if chosen else known:
         urls = (text_in(each, provider, "options", "baseURL") for each in providers)
@@ -125,7 +125,7 @@ def pi(around: ClientSurroundings) -> Led:
 def qwen(around: ClientSurroundings) -> Led:
     """Change the addresses of models in the settings; without any, the variables of SDKs count."""
     settings = read_json(around.home / ".qwen" / "settings.json")
-    kinds = inner(settings, "modelProviders")
+    kinds = value_in(settings, "modelProviders")
     if not isinstance(kinds, dict):
         return Led()
     name = around.value_of("-m", "--model") or text_in(settings, "model", "name")
@@ -159,13 +159,13 @@ def kimi(around: ClientSurroundings) -> Led:
     folder = Path(environment.get("KIMI_CODE_HOME") or around.home / ".kimi-code")
     config = read_toml(folder / "config.toml")
     alias = around.value_of("-m", "--model") or text_in(config, "default_model") or ""
-    model = inner(config, "models", alias)
-    provider = inner(config, "providers", text_in(model, "provider") or "")
+    model = value_in(config, "models", alias)
+    provider = value_in(config, "providers", text_in(model, "provider") or "")
     name, key, api = text_in(model, "model"), text_in(provider, "api_key"), text_in(provider, "type") or ""
     url = text_in(provider, "base_url") or _KIMI_USUAL.get(api)
     if not (name and key and api in (*_KIMI_USUAL, "anthropic") and url):
         return Led(note=_KIMI_PAST)
-    size, can = inner(model, "max_context_size"), inner(model, "capabilities")
+    size, can = value_in(model, "max_context_size"), value_in(model, "capabilities")
     variables = {"NAME": name, "API_KEY": key, "PROVIDER_TYPE": api}
     if isinstance(size, int):
         variables["MAX_CONTEXT_SIZE"] = str(size)

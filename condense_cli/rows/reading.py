@@ -276,7 +276,7 @@ def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
             return (), whole
     empty: Column | None = None
     for column in [kind.column] if kind.is_named else _columns(value, kind):
-        messages = _at(value, column)
+        messages = json_text.value_in(value, *column)
         if not isinstance(messages, list):
             continue
         if not messages:
@@ -319,12 +319,6 @@ def _columns(value: Mapping[str, Any] | list[Any], kind: RowKind) -> Iterator[Co
     for key, inner in value.items():  # Exported traces have {"input": {"messages": […]}}.
         if isinstance(inner, dict):
             yield from ((key, name) for name in _USUAL if name in inner)
-
-
-def _at(value: Any, column: Column) -> Any:
-    for key in column:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _model(value: Mapping[str, Any] | list[Any]) -> str | None:
