@@ -10,12 +10,15 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import compress
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import Gap
+from ..core.transcript import Message
 from ..core.values import Text
+from ..tokens.counting import Counter
 from ..toolcalls.tools import has_failed
 from .choice import UNSIGNED, Candidates, Choice, Coverage, Opening, Stretch, fit
 from .parts import Key, Part
@@ -109,6 +112,26 @@ class Priced:
         return Candidates(
             tokens, values, unit_keys, stretches, gap, pieces, chosen, len(survey.facts), headings, sections, groups
         )
+
+
+_FIRST: Final[WeakKeyDictionary[Counter, Priced | None]] = WeakKeyDictionary()
+"""By its counter, what was read of a conversation first. What passes make of that in between is not asked for again."""
+
+
+def remember(count: Counter) -> None:
+    """From now on remember what is read with this counter. It lives as long as that does, and takes as much again."""
+    _FIRST.setdefault(count, None)
+
+
+def priced_of(messages: Sequence[Message], count: Counter) -> Priced:
+    """Return the costs and worth of a conversation's units: read anew, unless they are remembered."""
+    known = _FIRST.get(count)
+    if known is not None and [*known.survey.messages] == [*messages]:
+        return known
+    found = Priced(Survey(messages, count))
+    if known is None and count in _FIRST:
+        _FIRST[count] = found
+    return found
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:

@@ -69,7 +69,7 @@ class Checklist(Struct, frozen=True):
     def missing(self, text: str) -> list[CheckItem]:
         """List the items that a text does not hold."""
         signs = signs_in(text)
-        return [item for item in self.items if not _holds(signs, item)]
+        return [item for item in self.items if 2 * len(item.signs & signs) < len(item.signs)]
 
     def holds_enough(self, text: str, ledger: str = "") -> bool:
         """Check if a summary says enough; items that the ledger behind it says do not count.
@@ -126,10 +126,6 @@ def signs_in(text: str) -> set[str]:
         signs.update((name, *name.split(".")))
     signs.update(_stems(text))
     return signs
-
-
-def _holds(signs: set[str], item: CheckItem) -> bool:
-    return 2 * len(item.signs & signs) >= len(item.signs)
 
 
 def _checklist(

@@ -172,7 +172,7 @@ def compaction(messages: Sequence[Message], budget: int, count: Counter, instruc
     messages, earlier = _taken_over(messages)
     room = budget - count(_written(number, [UserRequest("")], [CommandEntry("")], Ledger(), "."))
     words = _with_answered(_within(_words(messages, earlier), int(room * _WORDS), count), int(room * _ANSWERED), count)
-    room -= _size_of(words, count)
+    room -= sum(count(said.text) + _around(said, count) + 3 for said in words)
     ledger = replace(merge_all([*(each.ledger for each in earlier), collect(messages)]), requests=())
     todos = tuple(todo for todo in ledger.todos if todo.status not in DONE)
     failed = newest_within(unsolved(ledger.commands), min(room, int(budget * _UNSOLVED)), count)
@@ -380,10 +380,6 @@ def _kept(text: str, own: Collection[int]) -> str:
     return render(units, [unit in own for unit in range(len(units.texts))])
 
 
-def _size_of(words: Sequence[UserRequest], count: Counter) -> int:
-    return sum(count(said.text) + _around(said, count) + 3 for said in words)
-
-
 def _around(said: UserRequest, count: Counter) -> int:
     """Tokens of what a text of the user answered, and of what came of it."""
     return sum(count(text) + 3 for text in (said.answers, said.outcome) if text)
@@ -497,14 +493,13 @@ def _fixed(survey: Survey, sections: Sections, priced: Priced, room: int, wishes
         _take_while([(last, unit) for unit in reversed(units)], int(room * _LAST_WORDS), survey, priced, found)
     wanted = wishes.meant(wishes.keep, survey.messages)
     of_calls = [
-        (key, unit) for key in sorted(told, reverse=True) if key[:2] in wanted for unit in _all_units(survey, key)
+        (key, unit)
+        for key in sorted(told, reverse=True)
+        if key[:2] in wanted
+        for unit in range(len(survey.bodies[key]))
     ]
     _take_while([*_wished(survey, told, wishes.keep), *of_calls], int(room * _WISHED), survey, priced, found)
     return {key: sorted(units) for key, units in found.items()}
-
-
-def _all_units(survey: Survey, key: Key) -> range:
-    return range(len(survey.bodies[key]))
 
 
 def _wished(survey: Survey, told: Set[Key], phrases: Iterable[Phrase]) -> Iterator[tuple[Key, int]]:

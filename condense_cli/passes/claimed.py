@@ -8,7 +8,7 @@ from typing import Final
 
 from ..core.transcript import Message
 from ..toolcalls.outcomes import claiming, outdated, without_claims
-from .receipts import Receipt, changed
+from .receipts import Receipt, changed, positions_of
 from .selection import why_untouched
 from .sheet import Step
 
@@ -33,17 +33,8 @@ class Claimed:
         if not self._paths:
             return receipts
         sheet = step.sheet
-        places = {
-            block.key: (position, number)
-            for position, message in enumerate(before)
-            for number, block in enumerate(message.blocks)
-        }
-        now = {
-            block.key: (position, number)
-            for position, message in enumerate(sheet.messages)
-            for number, block in enumerate(message.blocks)
-        }
         messages = sheet.messages
+        places, now = positions_of(before), positions_of(messages)
         blocks = {key: messages[position].blocks[number] for key, (position, number) in now.items()}
         known = {(receipt.message, receipt.block): receipt for receipt in receipts}
         new: dict[tuple[int, int], Receipt] = {}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..core.transcript import Block, Message, Transcript
 from ..core.values import at_hand
 from ..tokens.factor import AS_COUNTED, Factor
-from .receipts import PRELUDE, REPLACING, Kept, PassReceipt, Receipt
+from .receipts import PRELUDE, REPLACING, Kept, PassReceipt, Receipt, positions_of
 
 if TYPE_CHECKING:
     from .sheet import Sheet
@@ -101,13 +101,11 @@ class DecisionRow(Struct, frozen=True):
         for number, step in enumerate(self.steps):
             left = tokens
             if step.is_change:
-                left = self.after if number == last else self._at_most(step.tokens_after)
+                # What a step saw without references may be larger than the input.
+                most = step.tokens_after if self.fate is Fate.INSERTED else min(step.tokens_after, self.before)
+                left = self.after if number == last else most
             yield replace(step, tokens_before=tokens, tokens_after=left)
             tokens = left
-
-    def _at_most(self, tokens: int) -> int:
-        """No more than the input has: what a step saw without references may be larger."""
-        return tokens if self.fate is Fate.INSERTED else min(tokens, self.before)
 
     def _referred(self, reason: str) -> Receipt:
         assert self.old is not None
@@ -191,11 +189,7 @@ def _rows(
 ) -> Iterator[DecisionRow]:
     count = sheet.count
     steps, put = _by_block(log)
-    now = {
-        block.key: (position, number)
-        for position, message in enumerate(after)
-        for number, block in enumerate(message.blocks)
-    }
+    now = positions_of(after)
     restores = sheet.references()
     inserted = {
         message.index: (position, number)

@@ -106,13 +106,10 @@ def needs_target(config: PassConfig) -> bool:
         case "target":
             return True
         case "always" | "conditional":
-            return config.mode == "target" or (config.mode == "extract" and not _has_worth(config))
+            has_worth = config.extract_config is not None and config.extract_config.min_worth is not None
+            return config.mode == "target" or (config.mode == "extract" and not has_worth)
         case other:
             assert_never(other)
-
-
-def _has_worth(config: PassConfig) -> bool:
-    return config.extract_config is not None and config.extract_config.min_worth is not None
 
 
 def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from ..core.transcript import Block, BlockKey, Message, Place
+from ..core.transcript import Block, Message, Place
 from ..core.values import BlockKind, Role
 from ..tokens.counting import Counter
+from .receipts import positions_of
 from .summaries import OFFLINE, BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Offline:
         from ..extractive.survey import Survey
 
         survey = Survey(messages, self.count)
-        places = _places(messages)
-        keys = {task: _key(task, places) for task in tasks}
+        places = positions_of(messages)
+        keys: dict[TextTask, Key] = {task: (*places[task.block.key], task.path) for task in tasks}
         limits = {key: task.max_tokens for task, key in keys.items()}
         texts = shorten_each(survey, limits)
         return {task: texts[key] for task, key in keys.items()}
@@ -124,17 +125,3 @@ def _said_before(text: str, first: Message) -> Message:
     """An earlier summary as a message of the assistant; `first` is what goes."""
     place = Place(first.blocks[0].place.record, ("previous",))
     return Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=text, summarizes=True),))
-
-
-def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
-    return {
-        block.key: (position, number)
-        for position, message in enumerate(messages)
-        for number, block in enumerate(message.blocks)
-    }
-
-
-def _key(task: TextTask, places: Mapping[BlockKey, tuple[int, int]]) -> Key:
-    """The part of the survey that is the task's text: a block, or the value of a call."""
-    position, number = places[task.block.key]
-    return (position, number, task.path)

@@ -199,8 +199,17 @@ def undone(receipt: PassReceipt) -> PassReceipt:
 
 
 def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
-    """Return the place of every block."""
+    """Return the index of each block's message, and the block's number in it."""
     return {block.key: (message.index, number) for message in messages for number, block in enumerate(message.blocks)}
+
+
+def positions_of(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
+    """Return the position of each block's message, and the block's number in it."""
+    return {
+        block.key: (position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+    }
 
 
 def at_place(receipt: Receipt, place: tuple[int, int] | None) -> Receipt:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 from typing import assert_never
 
 from msgspec import Struct
@@ -142,7 +143,8 @@ class _Conversation:
                 near = nearest(glob.lower(), tools)
                 return f"; did you mean tool:{tools[near]}?" if near else "."
             case OfFile(glob):
-                ends = {_end(name, glob): name for names in self._files.values() for name in names}
+                names = chain.from_iterable(self._files.values())
+                ends = {"/".join(name.split("/")[-glob.count("/") - 1 :]): name for name in names}
                 near = nearest(glob, ends)
                 return f"; did you mean file:{near}?" if near else "."
             case OfText(pattern):
@@ -199,11 +201,6 @@ def _is_named(path: str, glob: str) -> bool:
     glob = glob.replace("\\", "/").removeprefix("./")
     glob += "*" if glob.endswith("/") else ""
     return fnmatchcase(path, glob) or fnmatchcase(path, f"*/{glob}")
-
-
-def _end(path: str, glob: str) -> str:
-    """As many of the last names of a path as the glob has."""
-    return "/".join(path.split("/")[-glob.count("/") - 1 :])
 
 
 Predicate = Callable[[Message, Block], bool]
@@ -330,6 +327,10 @@ class Selected(Struct, frozen=True):
     """What a block is that the selection means: old, or just selected."""
 
 
+def _both(one: Predicate, other: Predicate) -> Predicate:
+    return lambda message, block: one(message, block) and other(message, block)
+
+
 def select(
     selection: Selection, messages: Sequence[Message], count: Counter, selectors: FindSelector = no_selectors
 ) -> Selected:
@@ -361,10 +362,6 @@ def _has_predicates(given: Predicates) -> bool:
 
 def _anything(message: Message, block: Block) -> bool:
     return True
-
-
-def _both(one: Predicate, other: Predicate) -> Predicate:
-    return lambda message, block: one(message, block) and other(message, block)
 
 
 class Protection(Struct, frozen=True):

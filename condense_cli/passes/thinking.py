@@ -115,8 +115,5 @@ def _open_loop(messages: Sequence[Message]) -> int:
 def _is_in_loop(message: Message) -> bool:
     if message.role is Role.ASSISTANT:
         return message.has_calls
-    return message.answers_calls and not any(_is_request(block) for block in message.blocks)
-
-
-def _is_request(block: Block) -> bool:
-    return block.kind is BlockKind.TEXT and not block.injected
+    has_request = any(block.kind is BlockKind.TEXT and not block.injected for block in message.blocks)
+    return message.answers_calls and not has_request

@@ -128,7 +128,8 @@ class _Walk:
         if resort := self._last_resort():
             self._pass(resort)
         prelude = self._references(is_within=is_within)
-        invalid, why = self._invalid_thinking()
+        sheet = self.sheet
+        invalid, why = thinking.to_drop(sheet.written(), configuration.thinking, transcript, sheet.removed)
         if self._drop(invalid, why):
             self.sheet.write(proves=True)
         dropped = self._dropped()
@@ -250,11 +251,6 @@ class _Walk:
             return None
         stops = config.stop_at_target or self.context.stop_at_target or config.execution.type == "target"
         return self.target if stops or config.mode == "extract" else None
-
-    def _invalid_thinking(self) -> tuple[list[Address], str]:
-        """Thinking that has to go from what is written, and why."""
-        sheet = self.sheet
-        return thinking.to_drop(sheet.written(), self.configuration.thinking, self.transcript, sheet.removed)
 
     def _drop(self, gone: Sequence[Address], reason: str) -> bool:
         """Drop thinking; return whether there was any."""

@@ -23,7 +23,7 @@ from ..core.transcript import Transcript
 from ..core.wording import visible
 from ..delivering import Delivery, Destination, Where
 from ..errors import CondenseError, OutputError, UsageError
-from ..extractive.remembered import remember
+from ..extractive.shorten import remember
 from ..passes.condensation import Condensation
 from ..passes.decisions import unchanged
 from ..passes.explained import explained

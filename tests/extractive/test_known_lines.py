@@ -18,7 +18,7 @@ from condense_cli.extractive import answers, parts, reading, versions
 from condense_cli.extractive.answers import own_units
 from condense_cli.extractive.parts import likeness, restated_units, words_of
 from condense_cli.extractive.reading import known_to
-from condense_cli.extractive.remembered import priced_of, remember
+from condense_cli.extractive.shorten import priced_of, remember
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of

@@ -209,9 +209,6 @@ def long_values(block: Block, count: Counter, state: TodoList | None = None) -> 
     for path, value in string_values(arguments_of(block)):
         if state is not None and state.holds(path):
             continue
-        if count(value) > SHORT_VALUE and not _is_name(path, value):
+        is_name = path[-1] in _NAMES and "\n" not in value
+        if count(value) > SHORT_VALUE and not is_name:
             yield path, value
-
-
-def _is_name(path: JsonPath, value: str) -> bool:
-    return path[-1] in _NAMES and "\n" not in value

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from ...core.transcript import cut_before
 from ...extractive.parts import Key
-from ...extractive.remembered import priced_of
-from ...extractive.shorten import Priced, SharedBudget
+from ...extractive.shorten import Priced, SharedBudget, priced_of
 from ...extractive.summary import Sections, addresses
 from ..receipts import Receipt
 from ..sheet import Address, Sheet, Step
