@@ -45,6 +45,9 @@ SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 JsonPath = tuple[str | int, ...]
 """Keys and indices from a record's root to a value inside it."""
 
+BlockPlace = tuple[int, int]
+"""The position of a message in a list, or where said its index in the input, and the number of a block in it."""
+
 IN_STRING: Final = "\0json"
 """Path step into JSON text: the string reached so far holds JSON, and the rest of the path continues inside it."""
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from ..core import json_text
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
-from ..core.transcript import TYPED_KINDS, Block, Message
+from ..core.transcript import TYPED_KINDS, Block, BlockPlace, Message
 from ..core.values import BlockKind, LazyText, Role, Text
 from ..tokens.shared import shared
 from ..toolcalls.tools import name_of
@@ -209,9 +209,6 @@ _FIRST_OF_LIST: Final = lazy_pattern(r"\s*\d:")
 Window = tuple[str, ...]
 """Lines that follow each other."""
 
-Address = tuple[int, int]
-"""The position of a message and the number of a block in it."""
-
 
 def is_typed(message: Message, block: Block) -> bool:
     """Whether a block of a message is text that a person typed, also while the agent was at work."""
@@ -268,10 +265,10 @@ class WordsRead:
             read.own, read.is_told = own, True
         return own
 
-    def shown(self, typed: Iterable[Text], results: Iterable[tuple[Address, Text]]) -> dict[Window, Address]:
+    def shown(self, typed: Iterable[Text], results: Iterable[tuple[BlockPlace, Text]]) -> dict[Window, BlockPlace]:
         """Where the first result is that shows lines in a row of typed texts, maybe of others that were read too."""
         needed = max((self._read(content).number + 1 for content in typed), default=0)
-        found: dict[Window, Address] = {}
+        found: dict[Window, BlockPlace] = {}
         wanted: dict[int, dict[str, set[Window]]] = {}
         for address, content in results if needed else ():
             done, windows = self._shown.get(content, (0, ()))
@@ -301,16 +298,16 @@ def _windows_in(text: str, wanted: Mapping[str, Set[Window]]) -> Iterator[Window
                 yield window
 
 
-def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict[Address, tuple[int, ...] | None]:
+def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict[BlockPlace, tuple[int, ...] | None]:
     """For every text with words of the user the numbers of their units, or None where they are all of it.
 
     Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. With
     a `count` whose words are shared, nothing is read again.
     """
     read = shared(count, WordsRead) if count else WordsRead()
-    typed: dict[Address, Text] = {}
-    results: list[tuple[Address, Text]] = []
-    answers: list[tuple[Address, Block]] = []
+    typed: dict[BlockPlace, Text] = {}
+    results: list[tuple[BlockPlace, Text]] = []
+    answers: list[tuple[BlockPlace, Block]] = []
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if is_typed(message, block):
@@ -320,7 +317,7 @@ def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict
             if block.answers or block.kind is BlockKind.TOOL_RESULT:
                 answers.append(((position, number), block))
     shown = read.shown(typed.values(), results)
-    found: dict[Address, tuple[int, ...] | None] = {}
+    found: dict[BlockPlace, tuple[int, ...] | None] = {}
     for address, content in typed.items():
         also = read.windows(content) & shown.keys()
         found[address] = read.own(content, {window for window in also if shown[window] < address})

@@ -17,8 +17,8 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.lazy_pattern import lazy_pattern
-from ..core.transcript import Message
-from .answers import Address, is_typed
+from ..core.transcript import BlockPlace, Message
+from .answers import is_typed
 from .units import sentences
 
 CHANGES: Final = r"""
@@ -131,7 +131,7 @@ def outdated_statements(statements: Sequence[Sequence[str]]) -> dict[int, list[s
     return found
 
 
-def outdated_texts(messages: Sequence[Message]) -> dict[Address, list[str]]:
+def outdated_texts(messages: Sequence[Message]) -> dict[BlockPlace, list[str]]:
     """Return the texts that a person typed of which the same holds, by the positions of message and block."""
     texts = {
         (position, number): own

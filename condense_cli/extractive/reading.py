@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from ..core.facts import facts_of
 from ..core.markers import Gap
-from ..core.transcript import Message
+from ..core.transcript import BlockPlace, Message
 from ..core.values import Text
 from ..lossless.lines import Listing
 from ..tokens.counting import Counter
 from ..tokens.shared import shared
-from .answers import Address, own_units
+from .answers import own_units
 from .choice import UNSIGNED
 from .corrections import outdated_texts
 from .likelihood import Form, form_of
@@ -234,12 +234,12 @@ class Reading:
         return self.known.tokens_of(self.texts[key], content, self.count, by_sentence=by_sentence)
 
     @cached_property
-    def own(self) -> dict[Address, tuple[int, ...] | None]:
+    def own(self) -> dict[BlockPlace, tuple[int, ...] | None]:
         """The user's own words, as `own_units` tells them."""
         return own_units(self.messages, self.count)
 
     @cached_property
-    def outdated(self) -> Collection[Address]:
+    def outdated(self) -> Collection[BlockPlace]:
         """Texts of the user that say nothing but what later ones correct."""
         return outdated_texts(self.messages)
 

@@ -21,13 +21,12 @@ from msgspec.structs import replace
 
 from ..core.facts import facts_of
 from ..core.markers import ELLIPSIS, Gap
-from ..core.transcript import Block, Message
+from ..core.transcript import Block, BlockPlace, Message
 from ..core.values import BlockKind
 from ..tokens.counting import Counter
 from ..toolcalls import tools
 from ..toolcalls.outcomes import DENIED, ENDED, OK, Results, command_outcome, tells_failure
 from ..toolcalls.tools import command_lines, main_argument, name_of, patched_paths, paths, writes_a_file
-from .answers import Address
 from .choice import AGAIN
 from .parts import Key, Part
 from .reason import LineReason, Reason, ReasonedLine
@@ -228,7 +227,7 @@ class CopyEvidence:
     """
 
     def __init__(
-        self, survey: Survey, left: Mapping[Key, str | None], added: Iterable[str], asked: Collection[Address]
+        self, survey: Survey, left: Mapping[Key, str | None], added: Iterable[str], asked: Collection[BlockPlace]
     ) -> None:
         self.survey = survey
         self.remain: dict[Key, list[bool] | None] = {}
@@ -273,7 +272,7 @@ class CopyEvidence:
     def _facts_in(self, text: str) -> Iterator[int]:
         return (self._facts[fact] for fact in facts_of(text) if fact in self._facts)
 
-    def _unread(self) -> dict[int, Address]:
+    def _unread(self) -> dict[int, BlockPlace]:
         """Where thinking, or what only the API reads, names a fact last: the extraction does not read these."""
         return {
             fact: (position, number)
@@ -350,17 +349,17 @@ class Reasons:
         messages: Sequence[Message],
         left: Mapping[Key, str | None],
         added: Iterable[str],
-        asked: Collection[Address],
+        asked: Collection[BlockPlace],
         count: Counter,
     ) -> None:
         self._survey = survey = Survey(messages, count)
         left = {key: text for key, text in left.items() if key in survey.parts}
         self._evidence = CopyEvidence(survey, left, added, asked)
-        self._keys: dict[Address, list[Key]] = {}
+        self._keys: dict[BlockPlace, list[Key]] = {}
         for key in self._evidence.remain:
             self._keys.setdefault(key[:2], []).append(key)
 
-    def of(self, address: Address) -> list[ReasonedLine]:
+    def of(self, address: BlockPlace) -> list[ReasonedLine]:
         """The lines of a block's texts that were cut, each with its reason; none where nobody knows which are left."""
         return [line for key in self._keys.get(address, ()) for line in self._of_part(key)]
 
@@ -459,7 +458,7 @@ class Reasons:
 
     # Sets, since each line of a text that says the same thousands of times is looked for in them.
     @cached_property
-    def _own(self) -> dict[Address, frozenset[int] | None]:
+    def _own(self) -> dict[BlockPlace, frozenset[int] | None]:
         return {address: None if units is None else frozenset(units) for address, units in self._survey.own.items()}
 
     @cached_property

@@ -40,18 +40,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.transcript import Message
+from ..core.transcript import BlockPlace, Message
 from ..core.wording import brief, plural
 from ..toolcalls.outcomes import without_claims
 from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
-from .answers import Address
 from .choice import Opening, Stretch
 from .parts import HASHES, LEFT_OUT, Heading, Key, Part
 from .survey import Survey
 from .units import render
 
 
-def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[Address]:
+def addresses(messages: Sequence[Message], positions: Iterable[int]) -> list[BlockPlace]:
     """The blocks of the messages at some positions."""
     return [(position, number) for position in positions for number in range(len(messages[position].blocks))]
 
@@ -81,7 +80,7 @@ class Sections:
     `are_notes`, the summaries are notes.
     """
 
-    def __init__(self, survey: Survey, runs: Sequence[Collection[Address]], *, are_notes: bool = False) -> None:
+    def __init__(self, survey: Survey, runs: Sequence[Collection[BlockPlace]], *, are_notes: bool = False) -> None:
         self._survey = survey
         self._are_notes = are_notes
         self._messages = [len({position for position, _ in run}) for run in runs]

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import REFERENCE_PREFIX, short_hash, with_escape, without_escapes
-from ..core.transcript import Block, JsonPath, Message
+from ..core.transcript import Block, BlockPlace, JsonPath, Message
 from ..core.values import BlockKind, Text, compact
 from ..tokens.counting import Counter
 from ..toolcalls.outcomes import Endings
@@ -148,14 +148,11 @@ def mark(marks: bytearray, start: int, end: int, value: int = 1) -> None:
     marks[start:end] = bytes((value,)) * (end - start)
 
 
-Positions = tuple[int, int]
-"""Positions of a message and of a block in it."""
-
 _ROUNDS: Final = 12
 """Maximum rounds: an escape or a dropped reference may change whether other lines count."""
 
 
-def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> list[Message]:
+def with_blocks(messages: Sequence[Message], blocks: Mapping[BlockPlace, Block]) -> list[Message]:
     """Replace some blocks in messages."""
     changed = list(messages)
     numbers: dict[int, list[int]] = {}
@@ -170,20 +167,20 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
 
 
 def verified(
-    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text], reader: Reader
-) -> dict[Positions, Block]:
+    messages: Sequence[Message], blocks: dict[BlockPlace, Block], meant: Mapping[BlockPlace, Text], reader: Reader
+) -> dict[BlockPlace, Block]:
     """Return the blocks that decode to their original, and blocks of the messages that need escapes.
 
     Text that imitates references can spoil some blocks. `meant` maps blocks to their intended text if it is not that of
     the messages.
     """
-    escaped: dict[Positions, Block] = {}
+    escaped: dict[BlockPlace, Block] = {}
     for _ in range(_ROUNDS):
         written = with_blocks(messages, escaped | blocks)
         expected = {place: messages[place[0]].blocks[place[1]].content for place in blocks} | dict(meant)
         decoded = decode(written, reader, expected, WRITTEN_TIMES)
 
-        def is_wrong(place: Positions) -> bool:
+        def is_wrong(place: BlockPlace) -> bool:
             said = decoded.messages[place[0]].blocks[place[1]]  # noqa: B023 - asked in this round only
             return not _is_same(said, messages[place[0]].blocks[place[1]], meant.get(place))
 
@@ -262,8 +259,8 @@ _TAIL_OF_ERROR: Final = 1
 class Encoded(Struct, frozen=True):
     """Written blocks; those in `restored` hold the whole of a text that a pass had cut."""
 
-    blocks: dict[Positions, Block]
-    restored: frozenset[Positions] = frozenset()
+    blocks: dict[BlockPlace, Block]
+    restored: frozenset[BlockPlace] = frozenset()
 
 
 def encode(
@@ -273,7 +270,7 @@ def encode(
     may_change: Callable[[Message, Block], bool],
     *,
     keep: Keep = "latest",
-    originals: Mapping[Positions, Text] | None = None,
+    originals: Mapping[BlockPlace, Text] | None = None,
     reader: Reader | None = None,
     proves: bool = True,
     takes_part: Callable[[Block], bool] = lambda _: True,
@@ -296,7 +293,7 @@ def encode(
 
 
 def proven(
-    encoded: Encoded, messages: Sequence[Message], originals: Mapping[Positions, Text], reader: Reader
+    encoded: Encoded, messages: Sequence[Message], originals: Mapping[BlockPlace, Text], reader: Reader
 ) -> Encoded:
     """Return what is left of what was encoded once every block is decoded and compared."""
     meant = {place: originals[place] for place in encoded.restored}
@@ -312,7 +309,7 @@ class _Encoder:
         count: Counter,
         may_change: Callable[[Message, Block], bool],
         keep: Keep,
-        originals: Mapping[Positions, Text],
+        originals: Mapping[BlockPlace, Text],
         reader: Reader,
         takes_part: Callable[[Block], bool],
         endings: Endings | None,
@@ -357,21 +354,21 @@ class _Encoder:
         """Pieces with references, as written."""
         self.whole: dict[int, Text] = {}
         """Text of pieces where it is no longer the original one."""
-        self.restored: set[Positions] = set()
+        self.restored: set[BlockPlace] = set()
         """Results that hold the whole of a cut text."""
         self.used: dict[int, bytearray] = {}
         """Marks for lines of pieces that are referred to and must stay."""
-        self.values: dict[Positions, list[int]] = {}
+        self.values: dict[BlockPlace, list[int]] = {}
         """Pieces that are values in a call's arguments, by the call's block."""
         self.unfinished: dict[int, WrittenText] = {}
         """Results with references that may get more, to their own call."""
         self.call_values: dict[int, Hashed] = {}
         """Values of the call that a result is being compared with, as written, by temporary numbers."""
 
-    def blocks(self) -> dict[Positions, Block]:
+    def blocks(self) -> dict[BlockPlace, Block]:
         """Return every block that has references, as written."""
         waiting: list[int] = []
-        allowed: dict[Positions, bool] = {}
+        allowed: dict[BlockPlace, bool] = {}
         for number, piece in enumerate(self.pieces):
             # Results refer to their calls after those are written and before older texts are compared with either.
             while waiting and piece.place.message < self._call_of(waiting[0]).message:
@@ -393,7 +390,7 @@ class _Encoder:
                 self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
             self._refer_to_call(number)
-        parts: dict[Positions, list[tuple[Piece, Text]]] = {}
+        parts: dict[BlockPlace, list[tuple[Piece, Text]]] = {}
         for number, text in self.texts.items():
             if text != self.pieces[number].content:
                 parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], text))
@@ -429,7 +426,7 @@ class _Encoder:
             self.texts[number] = compact(written.text)
         return written
 
-    def _may_be_shorter(self, place: Positions, piece: Piece) -> bool:
+    def _may_be_shorter(self, place: BlockPlace, piece: Piece) -> bool:
         """Return whether references might express a cut text in fewer tokens than the cut version has.
 
         A token has at least one byte, so lines found nowhere cost at least what the text without all others costs.
@@ -516,7 +513,7 @@ class _Encoder:
         for value in values:
             del self.whole[first + value], self.call_values[first + value]
 
-    def _block(self, place: Positions, parts: list[tuple[Piece, Text]]) -> Block | None:
+    def _block(self, place: BlockPlace, parts: list[tuple[Piece, Text]]) -> Block | None:
         """Replace a block's pieces. None if that does not make it smaller."""
         block = self.messages[place[0]].blocks[place[1]]
         if block.kind is BlockKind.TOOL_CALL:

@@ -10,12 +10,12 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.transcript import Transcript
+from ..core.transcript import BlockPlace, Transcript
 from ..core.wording import plural
 from ..extractive.reason import ReasonedLine, tally
 from ..rules.validity import Violation, validate
 from ..tokens.factor import Factor
-from .decisions import Decisions, Place
+from .decisions import Decisions
 from .receipts import PICKING, PROTECTED, Kept, PassReceipt, Receipt
 
 
@@ -64,7 +64,7 @@ class Condensation(Struct, frozen=True, dict=True):
     """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
-    lines: Mapping[Place, Sequence[ReasonedLine]] = {}
+    lines: Mapping[BlockPlace, Sequence[ReasonedLine]] = {}
     """Why lines of a block went and others stayed, where somebody asked, by message and block as receipts name them."""
     calls: int = 0
     """Calls of models that wrote summaries."""
@@ -109,7 +109,7 @@ class Condensation(Struct, frozen=True, dict=True):
         return self.decisions.factor
 
     @property
-    def references(self) -> dict[Place, int]:
+    def references(self) -> dict[BlockPlace, int]:
         """Tokens that `restore` adds to each block, less those that it would have added before, where that is not 0.
 
         By message and block as receipts name them. Below 0 where references of the input went, or became lines again.
@@ -202,7 +202,7 @@ class Condensation(Struct, frozen=True, dict=True):
         return self.target is not None and self.tokens_after > self.target
 
 
-def _with(receipt: Receipt, lines: Mapping[Place, Sequence[ReasonedLine]]) -> Receipt:
+def _with(receipt: Receipt, lines: Mapping[BlockPlace, Sequence[ReasonedLine]]) -> Receipt:
     """The receipt of a block with the reasons of its lines."""
     if not lines or receipt.operation not in PICKING:
         return receipt

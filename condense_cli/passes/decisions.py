@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.transcript import Block, Message, Transcript
+from ..core.transcript import Block, BlockPlace, Message, Transcript
 from ..core.values import at_hand
 from ..tokens.factor import AS_COUNTED, Factor
 from .receipts import PRELUDE, REPLACING, Kept, PassReceipt, Receipt, positions_of
 
 if TYPE_CHECKING:
     from .sheet import Sheet
-
-Place = tuple[int, int]
-"""A block: the index of its message, and its position in that."""
 
 REFER: Final = "refer"
 """The operation of a block that is written with a reference."""
@@ -53,8 +50,8 @@ class DecisionRow(Struct, frozen=True):
     have added before.
     """
 
-    place: Place
-    at: Place | None
+    place: BlockPlace
+    at: BlockPlace | None
     old: Block | None
     new: Block | None
     fate: Fate
@@ -151,7 +148,7 @@ class Decisions(Struct, frozen=True, dict=True):
         return [receipt for receipt in self.receipts if receipt.is_change]
 
     @cached_property
-    def references(self) -> dict[Place, int]:
+    def references(self) -> dict[BlockPlace, int]:
         """Tokens that `restore` adds to each block of the input, less those that it would have added before."""
         return {row.place: row.restores for row in self.rows if row.restores}
 
@@ -228,12 +225,12 @@ def _rows(
             )
 
 
-def _by_block(log: Iterable[Receipt]) -> tuple[dict[Place, list[Receipt]], dict[int, list[list[Receipt]]]]:
+def _by_block(log: Iterable[Receipt]) -> tuple[dict[BlockPlace, list[Receipt]], dict[int, list[list[Receipt]]]]:
     """The steps of each block and frame of the input, and those of each summary that was put, by its message.
 
     A summary is one block in the place of its message: what is told of that place afterwards is told of the summary.
     """
-    steps: defaultdict[Place, list[Receipt]] = defaultdict(list)
+    steps: defaultdict[BlockPlace, list[Receipt]] = defaultdict(list)
     put: defaultdict[int, list[list[Receipt]]] = defaultdict(list)
     for receipt in log:
         if receipt.block < 0 and not receipt.tokens_before:
@@ -254,7 +251,7 @@ def _fate(old: Block, new: Block, *, is_reference: bool) -> Fate:
 def _with_sums(passes: Iterable[PassReceipt], tokens: int, changes: Iterable[Receipt]) -> Iterator[PassReceipt]:
     """The passes of a run that begins with so many tokens, with tokens before and after each, and blocks changed."""
     saved: Tally[str] = Tally()
-    blocks: defaultdict[str, set[Place]] = defaultdict(set)
+    blocks: defaultdict[str, set[BlockPlace]] = defaultdict(set)
     for receipt in changes:
         saved[receipt.pass_id] += receipt.tokens_before - receipt.tokens_after
         blocks[receipt.pass_id].add((receipt.message, receipt.block))

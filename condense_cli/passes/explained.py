@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ..core.transcript import Block, Message
+from ..core.transcript import Block, BlockPlace, Message
 from ..core.values import BlockKind
 from ..extractive.reason import ReasonedLine
 from ..lossless.decode import decode
@@ -26,24 +26,21 @@ from .summaries import OFFLINE, written_by
 if TYPE_CHECKING:
     from ..extractive.parts import Key
 
-Address = tuple[int, int]
-"""Where the input has a block: the index of its message, and its own position in that."""
-
-Lines = Mapping[Address, Sequence[ReasonedLine]]
+Lines = Mapping[BlockPlace, Sequence[ReasonedLine]]
 """The lines of blocks that were cut, by the block."""
 
 SHORTEST: Final = 3
 """Shorter lines, such as a closing bracket, are in any text."""
 
 
-def explained(result: Condensation, count: Counter, only: Collection[Address] | None = None) -> Condensation:
+def explained(result: Condensation, count: Counter, only: Collection[BlockPlace] | None = None) -> Condensation:
     """The same run with its `lines`, which its receipts then tell.
 
     Of all blocks, or `only` of some.
     """
     picked = _picked(result.receipts)
     # One summary replaces most of a conversation: nobody who asks of some blocks waits for that.
-    summarized = _in_summaries(result.receipts) if only is None else set[Address]()
+    summarized = _in_summaries(result.receipts) if only is None else set[BlockPlace]()
     picked = picked | summarized if only is None else picked & {*only}
     if not picked:
         return result
@@ -60,7 +57,7 @@ def lines_between(
     before: Sequence[Message],
     after: Sequence[Message],
     pairs: Sequence[tuple[Block | None, Block | None]],
-    asked: Collection[Address],
+    asked: Collection[BlockPlace],
     count: Counter,
     summary: str = "",
 ) -> Lines:
@@ -77,7 +74,7 @@ def lines_between(
     picked = frozenset(summary.split("\n"))
     left: dict[Key, str | None] = {}
     stay: set[str] = set()
-    places: dict[Address, Address] = {}
+    places: dict[BlockPlace, BlockPlace] = {}
     for position, (message, read) in enumerate(zip(before, old, strict=True)):
         for number, (raw, block) in enumerate(zip(message.blocks, read.blocks, strict=True)):
             if (message.index, number) in asked:
@@ -96,9 +93,9 @@ def lines_between(
     return {address: lines for address, lines in found.items() if lines}
 
 
-def _picked(receipts: Iterable[Receipt]) -> set[Address]:
+def _picked(receipts: Iterable[Receipt]) -> set[BlockPlace]:
     """The blocks of which nothing but what lines are worth decided."""
-    operations: defaultdict[Address, set[str]] = defaultdict(set)
+    operations: defaultdict[BlockPlace, set[str]] = defaultdict(set)
     for receipt in receipts:
         if receipt.is_change and receipt.operation != REFER and receipt.block >= 0:
             has_worth = receipt.operation in PICKING and receipt.reason != REPLACED and receipt.tokens_after > 0
@@ -106,7 +103,7 @@ def _picked(receipts: Iterable[Receipt]) -> set[Address]:
     return {address for address, found in operations.items() if found <= PICKING}
 
 
-def _in_summaries(receipts: Sequence[Receipt]) -> set[Address]:
+def _in_summaries(receipts: Sequence[Receipt]) -> set[BlockPlace]:
     """The blocks that a note, or a summary without a model, holds lines of."""
     made = [receipt for receipt in receipts if receipt.operation in REPLACING]
     reasons = {NOTE: LINES, SUMMARIZE: written_by(OFFLINE)}

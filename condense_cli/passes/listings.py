@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ..core.transcript import Message
+from ..core.transcript import BlockPlace, Message
 
 RENEWED: Final = "an older list of what the client offers: newer ones have all of it"
 NO_ROOM: Final = "a list of what the client offers: it goes before other things, to reach the target"
@@ -18,14 +18,11 @@ MOST: Final = 1 / 10
 _BY_NAME: Final = ("skill_listing", "agent_listing_delta")
 """Kinds that describe each name, more or less briefly from one time to the next."""
 
-Address = tuple[int, int]
-"""The position of a message and the number of a block in it."""
 
-
-def renewed(messages: Sequence[Message], places: Sequence[Address]) -> list[Address]:
+def renewed(messages: Sequence[Message], places: Sequence[BlockPlace]) -> list[BlockPlace]:
     """Return those of the lists at some places, in order, of which newer ones of their kind name all."""
     named: dict[str, set[str]] = {}
-    found: list[Address] = []
+    found: list[BlockPlace] = []
     for position, number in reversed(places):
         block = messages[position].blocks[number]
         entries = {*_entries(block.text, by_name=block.api_type in _BY_NAME)}

@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Final
 
 from ..config.models import Configuration
-from ..core.transcript import Block, BlockKey, Message, Transcript
+from ..core.transcript import Block, BlockKey, BlockPlace, Message, Transcript
 from ..core.values import BlockKind, Text
 from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, Positions, encode, has_imitations, proven, verified, with_blocks
+from ..lossless.encode import Encoded, encode, has_imitations, proven, verified, with_blocks
 from ..lossless.matching import Hashes, Reader
 from ..lossless.pieces import Finders
 from ..lossless.references import TAGS
@@ -50,7 +50,7 @@ class ReferenceWriter:
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}
-        self._last: tuple[Sequence[Message], Mapping[Positions, Text], Encoded] | None = None
+        self._last: tuple[Sequence[Message], Mapping[BlockPlace, Text], Encoded] | None = None
         self._imitates = has_imitations(self.messages, self._reader)
         if decoded.counted:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
@@ -147,7 +147,7 @@ class ReferenceWriter:
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
 
     def _encoded(
-        self, messages: Sequence[Message], cut: Mapping[Positions, Text], may_change: Callable[[Message, Block], bool]
+        self, messages: Sequence[Message], cut: Mapping[BlockPlace, Text], may_change: Callable[[Message, Block], bool]
     ) -> Encoded:
         """Write references, unproven. What was only counted before is not worked out again."""
         known = self._last
@@ -170,8 +170,8 @@ class ReferenceWriter:
         return encoded
 
     def _still_spelled(
-        self, messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text]
-    ) -> dict[Positions, Block]:
+        self, messages: Sequence[Message], blocks: dict[BlockPlace, Block], meant: Mapping[BlockPlace, Text]
+    ) -> dict[BlockPlace, Block]:
         """The blocks but for one, where none would be left that shows how the file spells what is not ASCII.
 
         What it refers to does not do for that: a listing's arrows need not be in it.
@@ -193,13 +193,13 @@ class ReferenceWriter:
         texts = (block.content for message in messages for block in message.blocks)
         return any(map(self._reader.may_refer, chain(texts, cut)))
 
-    def _saved(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> int:
+    def _saved(self, messages: Sequence[Message], blocks: Mapping[BlockPlace, Block]) -> int:
         return sum(
             self.count.block(messages[position].blocks[number]) - self.count.block(block)
             for (position, number), block in blocks.items()
         )
 
-    def _read(self, messages: Sequence[Message]) -> dict[Positions, Block]:
+    def _read(self, messages: Sequence[Message]) -> dict[BlockPlace, Block]:
         """Blocks as the input has them, with references that still say what is meant."""
         read = {
             (position, number): self._as_read[block.key]
@@ -212,8 +212,8 @@ class ReferenceWriter:
         return {place: block for place, block in stay.items() if place in read}
 
     def _beside_read(
-        self, messages: Sequence[Message], blocks: Mapping[Positions, Block], read: Mapping[Positions, Block]
-    ) -> dict[Positions, Block]:
+        self, messages: Sequence[Message], blocks: Mapping[BlockPlace, Block], read: Mapping[BlockPlace, Block]
+    ) -> dict[BlockPlace, Block]:
         """The blocks, and those of the input with references that no finder wrote again: while they resolve, they stay.
 
         Where one of these and a new one lead to each other, the input's references stay and the new ones go: another

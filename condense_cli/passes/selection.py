@@ -31,7 +31,7 @@ from ..core.selectors import (
     searcher,
     written,
 )
-from ..core.transcript import Block, BlockKey, Message, calls_by_id, cut_before
+from ..core.transcript import Block, BlockKey, BlockPlace, Message, calls_by_id, cut_before
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import brief, nearest, plural
 from ..errors import ConfigurationError
@@ -43,11 +43,8 @@ from ..toolcalls.tools import has_failed, main_argument, paths, prints_a_file, r
 from .must_keep import holders
 from .receipts import Kept
 
-Address = tuple[int, int]
-"""The index of a block's message, and its number in that."""
 
-
-def meant(selectors: Iterable[AnySelector | str], messages: Sequence[Message]) -> frozenset[Address]:
+def meant(selectors: Iterable[AnySelector | str], messages: Sequence[Message]) -> frozenset[BlockPlace]:
     """The blocks that any of the selectors means, results of the calls among them included. Raises SelectorError."""
     conversation = _Conversation(messages)
     return frozenset(address for selector in selectors for address in conversation.meant(_parsed(selector)))
@@ -96,14 +93,14 @@ class _Conversation:
     def by_index(self) -> dict[int, Message]:
         return {message.index: message for message in self.messages}
 
-    def meant(self, selector: AnySelector) -> set[Address]:
+    def meant(self, selector: AnySelector) -> set[BlockPlace]:
         """The blocks that a selector means, with the results of calls among them."""
         found = self._found(selector)
         if isinstance(selector, Except):
             return found
         return found | {answer for address in found for answer in self._answers(address)}
 
-    def _found(self, selector: AnySelector) -> set[Address]:
+    def _found(self, selector: AnySelector) -> set[BlockPlace]:
         match selector:
             case OfMessage(index):
                 return self._of_message(index)
@@ -155,38 +152,38 @@ class _Conversation:
             case other:
                 assert_never(other)
 
-    def _blocks(self) -> Iterator[tuple[Address, Block]]:
+    def _blocks(self) -> Iterator[tuple[BlockPlace, Block]]:
         for message in self.messages:
             for number, block in enumerate(message.blocks):
                 yield (message.index, number), block
 
-    def _of_message(self, index: int) -> set[Address]:
+    def _of_message(self, index: int) -> set[BlockPlace]:
         index += self.length if index < 0 else 0
         message = self.by_index.get(index)
         return {(index, number) for number in range(len(message.blocks))} if message else set()
 
-    def _of_last(self, turns: int) -> set[Address]:
+    def _of_last(self, turns: int) -> set[BlockPlace]:
         said = [message.index for message in self.messages if not message.is_only_thinking]
         first = said[-turns:][:1]
         return {address for address, _ in self._blocks() if first and address[0] >= first[0]}
 
-    def _answers(self, address: Address) -> list[Address]:
+    def _answers(self, address: BlockPlace) -> list[BlockPlace]:
         """The results of a call; nothing for other blocks."""
         call = self.by_index[address[0]].blocks[address[1]]
         of_call = call.call_id if call.kind is BlockKind.TOOL_CALL else call.server_call
         return self._results.get(of_call or "", [])
 
     @cached_property
-    def _results(self) -> dict[str, list[Address]]:
+    def _results(self) -> dict[str, list[BlockPlace]]:
         """Results by the id of their call; both halves of what a server did go by the same id."""
-        found: dict[str, list[Address]] = defaultdict(list)
+        found: dict[str, list[BlockPlace]] = defaultdict(list)
         for address, block in self._blocks():
             if block.answers or block.server_call:
                 found[block.answers or block.server_call].append(address)
         return found
 
     @cached_property
-    def _files(self) -> dict[Address, list[str]]:
+    def _files(self) -> dict[BlockPlace, list[str]]:
         """The files that calls work on, or that their commands print, as paths with slashes."""
         found = {}
         for address, block in self._blocks():

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import PassConfig
-from ..core.transcript import Block, BlockKey, Message, Transcript
+from ..core.transcript import Block, BlockKey, BlockPlace, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Text
 from ..formats import format_named
 from ..formats.engine.base import Habit
-from ..lossless.encode import Encoded, Positions, with_blocks
+from ..lossless.encode import Encoded, with_blocks
 from ..tokens.counting import MESSAGE_TOKENS, Counter
 from . import listings, thinking
 from .blocks.state import States, TodoList, states_of
@@ -34,9 +34,6 @@ _JOINED: Final = {
 
 
 _NEWEST_IMAGES: Final = 3
-
-Address = tuple[int, int]
-"""Where a block is: the position of its message in the sheet, and its own in that."""
 
 
 class Saved(Struct, frozen=True):
@@ -72,7 +69,7 @@ class Sheet:
         self._put: dict[int, dict[int, Block]] = {}
         self._originals: dict[BlockKey, Text] = {}
         self._written = Encoded({})
-        self._saved: dict[Positions, int] = {}
+        self._saved: dict[BlockPlace, int] = {}
         self._all_saved = 0
         self._plain = sum(map(count.message, self._messages))
         self._is_measured = False
@@ -139,7 +136,7 @@ class Sheet:
         recent = self._writer.recent(self.messages)
         return next((position for position, message in enumerate(self.messages) if message.index in recent), 0)
 
-    def old_thinking(self, stop: int = 0, newest: int = 0) -> list[Address]:
+    def old_thinking(self, stop: int = 0, newest: int = 0) -> list[BlockPlace]:
         """Thinking that the mode lets go because it is old and costs tokens; a tool loop ends at `stop`.
 
         It is old before the newest turns that are at work, or before position `newest` if that is later.
@@ -148,7 +145,7 @@ class Sheet:
         found = thinking.old(messages, max(newest, self._newest), self._mode, model, stop)
         return [place for place in found if self._is_free(place) and self.count.block(self._block(*place))]
 
-    def old_images(self) -> list[Address]:
+    def old_images(self) -> list[BlockPlace]:
         """Images that calls returned, but for the newest ones and those in the newest turns."""
         found = [
             (position, number)
@@ -159,7 +156,7 @@ class Sheet:
         older, newest = found[: max(0, len(found) - _NEWEST_IMAGES)], self._newest
         return [place for place in older if place[0] < newest and self._is_free(place)]
 
-    def listings(self, target: int | None) -> tuple[list[Address], list[Address]]:
+    def listings(self, target: int | None) -> tuple[list[BlockPlace], list[BlockPlace]]:
         """Lists of what the client offers that go: those that newer ones repeat, and those for which is no room.
 
         There is little beside a `target`: the oldest go until the others take little of it.
@@ -175,7 +172,7 @@ class Sheet:
             return [], []
         newest = self._newest
         old = [place for place in listings.renewed(messages, found) if place[0] < newest]
-        gone: list[Address] = []
+        gone: list[BlockPlace] = []
         if target is not None:
             left = [place for place in found if place not in old]
             tokens = sum(self.count.block(self._block(*place)) for place in left)
@@ -186,7 +183,7 @@ class Sheet:
                 tokens -= self.count.block(self._block(*place))
         return old, gone
 
-    def _is_free(self, place: Address) -> bool:
+    def _is_free(self, place: BlockPlace) -> bool:
         return self.protection.of(self.messages[place[0]], self._block(*place)) is None
 
     def state_of(self, block: Block) -> TodoList | None:
@@ -295,7 +292,7 @@ class Sheet:
     def _less(self, block: Block, smaller: Block) -> int:
         return self.count.block(block) - self.count.block(smaller)
 
-    def remove(self, places: Iterable[Address], pass_id: str) -> list[Receipt]:
+    def remove(self, places: Iterable[BlockPlace], pass_id: str) -> list[Receipt]:
         """Take blocks out, and messages that lose all of theirs; receipts of what these cost besides."""
         return self.exchange(places, {}, pass_id)
 
@@ -304,7 +301,7 @@ class Sheet:
         places = [(position, number) for position in positions for number in range(len(self.messages[position].blocks))]
         return self.exchange(places, new, pass_id)
 
-    def exchange(self, places: Iterable[Address], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
+    def exchange(self, places: Iterable[BlockPlace], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
         """Take blocks out and put new messages at positions; then empty messages go, and others may be joined.
 
         Return receipts of what those cost besides blocks.

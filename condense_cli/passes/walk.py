@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, BatchConfig, Configuration, ImageOperation, PassConfig
-from ..core.transcript import Block, BlockKey, Transcript
+from ..core.transcript import Block, BlockKey, BlockPlace, Transcript
 from ..core.values import BlockKind
 from ..tokens.shared import sharing
 from ..toolcalls.outcomes import SIGNS
@@ -66,7 +66,7 @@ from .receipts import (
     undone,
 )
 from .selection import protect, select
-from .sheet import Address, Sheet, Step
+from .sheet import Sheet, Step
 from .summaries import charged, refused_by_all
 from .words import told
 
@@ -252,7 +252,7 @@ class _Walk:
         stops = config.stop_at_target or self.context.stop_at_target or config.execution.type == "target"
         return self.target if stops or config.mode == "extract" else None
 
-    def _drop(self, gone: Sequence[Address], reason: str) -> bool:
+    def _drop(self, gone: Sequence[BlockPlace], reason: str) -> bool:
         """Drop thinking; return whether there was any."""
         messages = self.sheet.messages
         for position, number in gone:

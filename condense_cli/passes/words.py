@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..core.transcript import Block, Message
+from ..core.transcript import Block, BlockPlace, Message
 from ..core.values import BlockKind, Role
 from ..core.wording import brief, plural
-from ..extractive.answers import Address, is_typed, own_units, words_in
+from ..extractive.answers import is_typed, own_units, words_in
 from ..extractive.corrections import outdated_texts
 from ..extractive.units import split
 from ..tokens.counting import Counter
@@ -64,7 +64,7 @@ def outdated_gone(before: Sequence[Message], after: Sequence[Message]) -> list[s
     ]
 
 
-def lost(before: Sequence[Message], after: Sequence[Message], count: Counter | None = None) -> list[Address]:
+def lost(before: Sequence[Message], after: Sequence[Message], count: Counter | None = None) -> list[BlockPlace]:
     """Indices of messages, and numbers of blocks in them, of which words of the user are gone.
 
     They are texts that the user typed, and summaries that quote such texts. What later ones correct is none.
@@ -74,7 +74,7 @@ def lost(before: Sequence[Message], after: Sequence[Message], count: Counter | N
 
 def lost_units(
     before: Sequence[Message], after: Sequence[Message], count: Counter | None = None
-) -> dict[Address, list[str]]:
+) -> dict[BlockPlace, list[str]]:
     """The words of the user that are gone, by message index and block number."""
     now = {block.key: block for message in after for block in message.blocks}
     changed = [
@@ -90,7 +90,7 @@ def lost_units(
     quoted = {
         unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)
     }
-    found: dict[Address, list[str]] = {}
+    found: dict[BlockPlace, list[str]] = {}
     outdated = outdated_texts(before)
     for position, number in changed:
         if (position, number) in outdated:

@@ -11,12 +11,12 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
-from ..core.transcript import Block, JsonPath, Message, Place, stretches
+from ..core.transcript import Block, BlockPlace, JsonPath, Message, Place, stretches
 from ..core.values import BlockKind, Role
 from ..extractive.parts import Key
 from ..extractive.shorten import shorten_to_budget, summarize
 from ..extractive.survey import Survey
-from ..lossless.encode import Positions, with_blocks
+from ..lossless.encode import with_blocks
 from ..passes.blocks.operations import apply
 from ..tokens.counting import MESSAGE_TOKENS
 from ..toolcalls.tools import with_values
@@ -32,7 +32,7 @@ _WIDTH: Final = 100
 _SUPPRESS: Final = ContentOperation(operation="suppress", min_tokens=_MARKER)
 
 
-def _open_blocks(case: Case) -> Iterator[tuple[Positions, Block]]:
+def _open_blocks(case: Case) -> Iterator[tuple[BlockPlace, Block]]:
     """Yield the blocks that a way may change."""
     fixed = {id(message) for message in fixed_messages(case.before.messages)}
     for position, message in enumerate(case.before.messages):
@@ -54,7 +54,7 @@ def mask(case: Case, target: int) -> list[Message]:
         key=lambda found: (found[1].kind is BlockKind.TEXT, found[1].kind is BlockKind.TOOL_CALL, found[0]),
     )
     tokens = case.tokens
-    masked: dict[Positions, tuple[Block, int]] = {}
+    masked: dict[BlockPlace, tuple[Block, int]] = {}
     for place, block in order:
         if tokens <= target:
             break
@@ -97,7 +97,7 @@ def oldest_dropped(case: Case, target: int) -> list[Message]:
 def _first_lines(side: Literal["head", "both"]) -> ToTarget:
     """Keep the same number of first lines of every text, as many as fit."""
 
-    def cut(case: Case, lines: int) -> dict[Positions, Block]:
+    def cut(case: Case, lines: int) -> dict[BlockPlace, Block]:
         limits = TruncateParams(max_lines=lines, max_chars=lines * _WIDTH, keep=side)
         operation = ContentOperation(operation="truncate", params=OperationParams(truncate=limits), min_tokens=_MARKER)
         found = {place: apply(block, operation, case.count) for place, block in _open_blocks(case)}
@@ -168,11 +168,11 @@ def summary(case: Case, target: int) -> list[Message]:
 
 
 def _with_texts(case: Case, survey: Survey, texts: dict[Key, str]) -> list[Message]:
-    edits: dict[Positions, dict[JsonPath, str]] = {}
+    edits: dict[BlockPlace, dict[JsonPath, str]] = {}
     for key, text in texts.items():
         if text != survey.parts[key].text:
             edits.setdefault(key[:2], {})[key[2]] = text
-    changed: dict[Positions, Block] = {}
+    changed: dict[BlockPlace, Block] = {}
     for (position, number), texts_of_block in edits.items():
         block = case.before.messages[position].blocks[number]
         if () in texts_of_block:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.markers import content_hash, gaps_in, parse_gap, short
-from ..core.transcript import Block, Message, Transcript, calls_by_id
+from ..core.transcript import Block, BlockPlace, Message, Transcript, calls_by_id
 from ..core.values import BlockKind, Role
 from ..core.wording import plural
 from ..extractive.reason import LineReason, ReasonedLine, tally
@@ -23,7 +23,7 @@ from ..lossless.lines import numbering_of
 from ..lossless.references import parse_reference
 from ..passes.condensation import Condensation
 from ..passes.decisions import Fate
-from ..passes.explained import SHORTEST, Address, lines_between
+from ..passes.explained import SHORTEST, lines_between
 from ..tokens.counting import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ..tokens.factor import Factor
 from ..toolcalls import tools
@@ -577,7 +577,7 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     )
 
 
-def _places(transcript: Transcript) -> Iterator[tuple[Block, Address]]:
+def _places(transcript: Transcript) -> Iterator[tuple[Block, BlockPlace]]:
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
             yield block, (message.index, number)

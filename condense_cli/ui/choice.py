@@ -15,11 +15,11 @@ from ..config.loading import Loaded, Presets, parse_with_positions, read_text
 from ..config.models import Configuration
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.yaml_editing import ConfigurationDocument
-from ..core.transcript import Block, Message, calls_by_id
+from ..core.transcript import Block, BlockPlace, Message, calls_by_id
 from ..core.values import BlockKind
 from ..core.wording import count_in, plural
 from ..errors import UsageError
-from ..passes.selection import Address, meant
+from ..passes.selection import meant
 from ..toolcalls.tools import paths
 
 _PERCENT: Final = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
@@ -256,7 +256,7 @@ class Places:
             found.append(SelectorChoice("h", f":{index}", f"everything before here ({self._size(f':{index}')})"))
         return found
 
-    def marks(self, selectors: Sequence[str]) -> frozenset[Address]:
+    def marks(self, selectors: Sequence[str]) -> frozenset[BlockPlace]:
         """Return the blocks that any of the selectors matches."""
         return meant(selectors, self._messages)
 

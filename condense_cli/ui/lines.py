@@ -10,8 +10,8 @@ from msgspec import Struct
 from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
+from ..core.transcript import BlockPlace
 from ..errors import CondenseError
-from ..passes.selection import Address
 from ..report.page.run import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
@@ -69,7 +69,7 @@ def _block_line(message: PageMessage, number: int, view: View) -> ShownLine:
     return ShownLine(f"{mark}     .{number:<2} {kind:<8}{_sizes(block.tokens)} {_label([block])}", _style(mark))
 
 
-def _mark(addresses: Sequence[Address], tokens: tuple[int, int], blocks: Sequence[PageBlock], view: View) -> str:
+def _mark(addresses: Sequence[BlockPlace], tokens: tuple[int, int], blocks: Sequence[PageBlock], view: View) -> str:
     """Return two marks: K or X if the user keeps or cuts it, then - if it is gone, or ~ if it is cut in part or
     summarized."""
     if addresses and view.kept.issuperset(addresses):

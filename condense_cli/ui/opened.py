@@ -19,7 +19,7 @@ from ..clients.new_session import command_to_resume
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
 from ..config.own import UserConfiguration
-from ..core.transcript import Transcript
+from ..core.transcript import BlockPlace, Transcript
 from ..core.wording import visible
 from ..delivering import Delivery, Destination, Where
 from ..errors import CondenseError, OutputError, UsageError
@@ -27,7 +27,6 @@ from ..extractive.shorten import remember
 from ..passes.condensation import Condensation
 from ..passes.decisions import unchanged
 from ..passes.explained import explained
-from ..passes.selection import Address
 from ..providers.registry import DEFAULT, AnyProvider, Registry
 from ..report.costs import Cost, PriceSource, cost_figures, cost_of
 from ..report.inspection import facts as inspection
@@ -147,8 +146,8 @@ class View(Struct, frozen=True):
     result: Condensation
     conversation: ConversationPage
     totals: ShownTotals
-    kept: frozenset[Address]
-    cut: frozenset[Address]
+    kept: frozenset[BlockPlace]
+    cut: frozenset[BlockPlace]
     warnings: tuple[str, ...]
     computing: str = ""
 

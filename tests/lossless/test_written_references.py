@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from references import texts
 
 from condense_cli.core.markers import short_hash, with_escape
-from condense_cli.core.transcript import Block, Message
+from condense_cli.core.transcript import Block, BlockPlace, Message
 from condense_cli.core.values import Text
 from condense_cli.lossless import encode
 from condense_cli.lossless.decode import decode
-from condense_cli.lossless.encode import Positions, has_imitations, verified, with_blocks, with_escapes
+from condense_cli.lossless.encode import has_imitations, verified, with_blocks, with_escapes
 from condense_cli.lossless.matching import Reader
 
 OTHER = LINES.replace("value", "worth")
@@ -31,14 +31,14 @@ def read(content: Any) -> list[dict[str, Any]]:
     return read_turn("a", "a.py", content)
 
 
-def put(given: tuple[Message, ...], *said: tuple[int, str]) -> dict[Positions, Block]:
+def put(given: tuple[Message, ...], *said: tuple[int, str]) -> dict[BlockPlace, Block]:
     """Blocks that say something else, by their messages."""
     return {(position, 0): given[position].blocks[0].with_text(text) for position, text in said}
 
 
 def proven(
-    given: tuple[Message, ...], blocks: Mapping[Positions, Block], meant: Mapping[Positions, Text] | None = None
-) -> dict[Positions, list[str]]:
+    given: tuple[Message, ...], blocks: Mapping[BlockPlace, Block], meant: Mapping[BlockPlace, Text] | None = None
+) -> dict[BlockPlace, list[str]]:
     """Texts of blocks that are written otherwise; read back, they must be as intended."""
     written = verified(given, {**blocks}, meant or {}, Reader())
     again = decode(with_blocks(given, written)).messages

@@ -8,12 +8,12 @@ from itertools import chain
 
 from msgspec import Struct
 
-from ...core.transcript import cut_before
+from ...core.transcript import BlockPlace, cut_before
 from ...extractive.parts import Key
 from ...extractive.shorten import Priced, SharedBudget, priced_of
 from ...extractive.summary import Sections, addresses
 from ..receipts import Receipt
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 from .head_summary import HeadSummary
 from .notes import Exchange, NoteRun, exchanges_of, frame, put_notes, runs_of, tokens_to_stay
 from .shortening import Shortening
@@ -30,7 +30,7 @@ class Division(Struct, frozen=True):
     end: int = 0
     room: int = 0
     notes: Sequence[NoteRun] = ()
-    thinking: Sequence[Address] = ()
+    thinking: Sequence[BlockPlace] = ()
     """Blocks that are old once the notes are there, because a note of the user ends a tool loop."""
 
     def write(self, sheet: Sheet, step: Step, head: HeadSummary | None, texts: Sequence[str]) -> list[Receipt]:
@@ -91,7 +91,7 @@ def _in_place(sheet: Sheet, shortening: Shortening, priced: Priced, step: Step, 
     if not exchanges:  # Only earlier notes can be shorter.
         return every
     kept, density = every.shared.kept_within(every.budget)
-    of_block: Tally[Address] = Tally()
+    of_block: Tally[BlockPlace] = Tally()
     for key, tokens in kept.items():
         of_block[key[:2]] += tokens
     least = tokens_to_stay(1_000 * density)

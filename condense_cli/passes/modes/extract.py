@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Final, assert_never
 from msgspec.structs import replace
 
 from ...config.models import ExtractConfig
+from ...core.transcript import BlockPlace
 from ...core.values import Text
 from ..receipts import Kept, Receipt
 from ..selection import compile_predicates
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 from .approach import approach
 from .shortening import Shortening
 
@@ -106,7 +107,7 @@ def _with_notes(step: Step, shortening: Shortening, worths: Worths) -> list[Rece
     messages, count = sheet.messages, sheet.count
     usual = step.config.extract_config.min_worth if step.config.extract_config else None
 
-    def stays(address: Address) -> bool:
+    def stays(address: BlockPlace) -> bool:
         # Where less is asked for, the exchange stays as it is.
         return address in shortening.held or worths((*address, ())) < (usual or 0.0)
 

@@ -15,14 +15,14 @@ from ...config.models import (
     IndividualConfig,
     PartialOperations,
 )
-from ...core.transcript import Block, Message
+from ...core.transcript import Block, BlockPlace, Message
 from ...core.values import BlockKind, ContentType, Role
 from ...extractive.answers import words_in
 from ..blocks import operations
 from ..blocks.state import REPLACED
 from ..receipts import Kept, Receipt, changed, kept
 from ..selection import why_untouched
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 from ..summaries import Outcome, Refused, TextTask
 
 
@@ -32,7 +32,7 @@ class Candidate(Struct, frozen=True):
     `place` is its place in the sheet, `message` the message there as the step found it.
     """
 
-    place: Address
+    place: BlockPlace
     message: Message
     names: tuple[str, ...]
     operation: ContentOperation | ImageOperation

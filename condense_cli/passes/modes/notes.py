@@ -14,14 +14,14 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.markers import SummaryMark, stretch_hash
-from ...core.transcript import Block, Message, Place
+from ...core.transcript import Block, BlockPlace, Message, Place
 from ...core.values import BlockKind, Role
 from ...formats import format_named
 from ...formats.engine.base import Habit
 from ...formats.engine.client_text import request_before
 from ...tokens.counting import MESSAGE_TOKENS, Counter
 from ..receipts import IN_NOTE, LINES, NOTE, Kept, Receipt, changed
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 from ..thinking import OLD
 
 _MARK_TOKENS: Final = 22
@@ -50,7 +50,7 @@ class Exchange(Struct, frozen=True):
 
     caller: int
     results: tuple[int, ...]
-    blocks: tuple[Address, ...]
+    blocks: tuple[BlockPlace, ...]
     is_whole: bool
 
     @property
@@ -63,10 +63,10 @@ class NoteRun(Struct, frozen=True):
     """Exchanges and earlier notes that become one note: positions of messages that go, and all blocks that do."""
 
     positions: list[int]
-    blocks: list[Address]
+    blocks: list[BlockPlace]
 
 
-def exchanges_of(sheet: Sheet, end: int, is_held: Callable[[Address], bool]) -> list[Exchange]:
+def exchanges_of(sheet: Sheet, end: int, is_held: Callable[[BlockPlace], bool]) -> list[Exchange]:
     """Find the exchanges before `end` that a note may replace.
 
     All their calls are answered in the messages that follow at once and nowhere else, and no block of theirs is held.
@@ -190,7 +190,7 @@ def frame(runs: Sequence[NoteRun]) -> int:
 
 
 def put_notes(
-    sheet: Sheet, step: Step, runs: Sequence[NoteRun], texts: Sequence[str], thinking: Sequence[Address] = ()
+    sheet: Sheet, step: Step, runs: Sequence[NoteRun], texts: Sequence[str], thinking: Sequence[BlockPlace] = ()
 ) -> list[Receipt]:
     """Put a note with its text in place of each run, and drop old thinking; return the receipts of what changed."""
     count, messages = sheet.count, sheet.messages
@@ -232,7 +232,7 @@ def put_notes(
     return receipts + sheet.exchange(gone, new, step.config.id)
 
 
-def _tokens(messages: Sequence[Message], address: Address, count: Counter) -> int:
+def _tokens(messages: Sequence[Message], address: BlockPlace, count: Counter) -> int:
     position, number = address
     return count.block(messages[position].blocks[number])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...config.models import ExtractConfig
 from ...core.markers import gaps_in
-from ...core.transcript import Block, JsonPath
+from ...core.transcript import Block, BlockPlace, JsonPath
 from ...core.values import BlockKind, ContentType, Text
 from ...tokens.counting import Counter
 from ...toolcalls.files_at_work import texts_at_work
@@ -19,7 +19,7 @@ from ..blocks.operations import long_values
 from ..blocks.state import REPLACED, TodoList, leave_out
 from ..receipts import EMPTY, EXTRACT, Kept, Receipt, changed, kept
 from ..selection import why_untouched
-from ..sheet import Address, Sheet, Step
+from ..sheet import Sheet, Step
 
 if TYPE_CHECKING:
     from ...extractive.parts import Key
@@ -40,13 +40,13 @@ class Shortening:
 
         self._sheet, self._id, self._step, self._selected = sheet, step.config.id, step, step.selected
         self._untouched = sheet.saved()
-        self._put: dict[Address, Block] = {}
-        self._over: dict[Address, Block] = {}
+        self._put: dict[BlockPlace, Block] = {}
+        self._over: dict[BlockPlace, Block] = {}
         """Calls without their lists of todos, which later calls replaced: those are worth nothing, and go first."""
         self._stay: list[Receipt] = []
-        self.keys: dict[Address, list[Key]] = {}
+        self.keys: dict[BlockPlace, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
-        self.held: set[Address] = set()
+        self.held: set[BlockPlace] = set()
         """Blocks that stay in their place: what nothing may touch, the newest state, and words of the user."""
         own = {} if most_words == 0 else own_units(sheet.messages, sheet.count)
         if step.target is not None:
@@ -110,7 +110,7 @@ class Shortening:
         found = [next((unit for unit, text in enumerate(texts) if string in text), None) for string in strings]
         return None if None in found else tuple(unit for unit in found if unit is not None)
 
-    def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
+    def _paths(self, place: BlockPlace, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
         """Return the places of the texts in the block that the pass may shorten, or why the block stays."""
         state = self._sheet.state_of(block)
         paths = _paths(block, extraction, self._sheet.count, state)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ...core.lazy_pattern import lazy_pattern
 from ...core.markers import REFERENCE_PREFIX
-from ...core.transcript import Block, BlockKey, Message, Transcript, calls_by_id
+from ...core.transcript import Block, BlockKey, BlockPlace, Message, Transcript, calls_by_id
 from ...core.values import BlockKind, Role
 from ...core.wording import brief, visible
 from ...extractive.answers import is_typed
@@ -37,9 +37,6 @@ from ..sections import Table
 from ..text import call_label, lines_text, operation_label, percent_text, readable, receipt_text
 from .document import PageTable, html_document
 
-Position = tuple[int, int]
-"""Positions of a message among the messages, and of a block in it."""
-
 
 class LinkTarget(Struct, frozen=True):
     """The block of a reference and the lines of its text: the first, counted from 0, and their number.
@@ -47,7 +44,7 @@ class LinkTarget(Struct, frozen=True):
     `size` is 0 if there are no whole lines: an argument of a call, or a part of a text.
     """
 
-    position: Position
+    position: BlockPlace
     start: int = 0
     size: int = 0
 
@@ -55,10 +52,10 @@ class LinkTarget(Struct, frozen=True):
 class PageLinks(Struct, frozen=True):
     """The targets of each block's references by the lines that spell them, and every block without references."""
 
-    targets: Mapping[Position, Mapping[str, LinkTarget]]
+    targets: Mapping[BlockPlace, Mapping[str, LinkTarget]]
     messages: Sequence[Message]
 
-    def whole(self, position: Position) -> Block:
+    def whole(self, position: BlockPlace) -> Block:
         """Return the block with all references replaced by their lines."""
         return self.messages[position[0]].blocks[position[1]]
 
@@ -68,7 +65,7 @@ def find_links(messages: Sequence[Message]) -> PageLinks:
     reader = Reader()
     decoded = decode(messages, reader)
     addresses = Addresses(messages, reader.names)
-    targets: dict[Position, dict[str, LinkTarget]] = {}
+    targets: dict[BlockPlace, dict[str, LinkTarget]] = {}
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if reader.may_refer(block.content):
@@ -116,7 +113,7 @@ class AlignedBlock(Struct, frozen=True):
     number: int
     before: Block | None
     after: Block | None
-    position: Position | None
+    position: BlockPlace | None
 
 
 class AlignedMessage(Struct, frozen=True):
@@ -132,8 +129,8 @@ def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMe
     """All messages of both. New ones are where they took the place of others: in front of these."""
     known = {block.key: position for position, message in enumerate(before) for block in message.blocks}
     empty = {message.index: position for position, message in enumerate(before) if not message.blocks}
-    now: dict[BlockKey, tuple[Position, Block]] = {}
-    added: dict[int, list[tuple[Position, Block]]] = {}
+    now: dict[BlockKey, tuple[BlockPlace, Block]] = {}
+    added: dict[int, list[tuple[BlockPlace, Block]]] = {}
     remains = [0] * len(before)
     new: list[tuple[int, AlignedMessage]] = []
     for position, message in enumerate(after):
@@ -174,7 +171,7 @@ def _new(position: int, message: Message) -> AlignedMessage:
 
 
 def _blocks(
-    message: Message, now: dict[BlockKey, tuple[Position, Block]], added: Sequence[tuple[Position, Block]]
+    message: Message, now: dict[BlockKey, tuple[BlockPlace, Block]], added: Sequence[tuple[BlockPlace, Block]]
 ) -> Iterator[AlignedBlock]:
     for number, block in enumerate(message.blocks):
         position, after = now.get(block.key, (None, None))
@@ -296,11 +293,11 @@ class _Builder:
         self._in_summaries = lines_of_summaries(result.transcript.messages)
         self._links: PageLinks = find_links(result.transcript.messages)
         self._calls = {**calls_by_id(result.transcript.messages), **calls_by_id(result.before.messages)}
-        self._receipts: dict[Position, list[Receipt]] = {}
+        self._receipts: dict[BlockPlace, list[Receipt]] = {}
         for receipt in result.receipts:
             self._receipts.setdefault((receipt.message, receipt.block), []).append(receipt)
-        self._ids: dict[Position, str] = {}
-        self._blocks: dict[Position, AlignedBlock] = {}
+        self._ids: dict[BlockPlace, str] = {}
+        self._blocks: dict[BlockPlace, AlignedBlock] = {}
         for message in aligned:
             for block in message.blocks:
                 if block.position is not None:
@@ -371,7 +368,7 @@ class _Builder:
             found.append(number)
         return list(dict.fromkeys(found))
 
-    def _links_of(self, position: Position) -> dict[str, PageLink]:
+    def _links_of(self, position: BlockPlace) -> dict[str, PageLink]:
         found = {}
         for line, target in self._links.targets.get(position, {}).items():
             old = self._blocks[target.position].before
