@@ -198,7 +198,7 @@ def differences(old: dict[Case, Outcome], new: dict[Case, Outcome], stores: tupl
 
 def _facts_kept(case: Case, outcome: Outcome, store: Path) -> float:
     """Return the share of the input's distinct facts in the output."""
-    from condense_cli.core.facts import facts_of
+    from condense_cli.core.text_facts import facts_of
 
     if outcome.error:
         return 0.0

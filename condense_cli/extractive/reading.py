@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..core.facts import facts_of
 from ..core.markers import Gap
+from ..core.text_facts import facts_of
 from ..core.transcript import BlockPlace, Message
 from ..core.values import Text
 from ..lossless.lines import Listing

@@ -19,8 +19,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.facts import facts_of
 from ..core.markers import ELLIPSIS, Gap
+from ..core.text_facts import facts_of
 from ..core.transcript import Block, BlockPlace, Message
 from ..core.values import BlockKind
 from ..tokens.counting import Counter

@@ -17,8 +17,8 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from ..core.facts import facts_of
 from ..core.lazy_pattern import lazy_pattern
+from ..core.text_facts import facts_of
 from ..core.transcript import Message
 from ..core.values import BlockKind
 from ..toolcalls.outcomes import DENIED, ENDED, OK

@@ -39,9 +39,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.facts import facts_of
 from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_summary
+from ..core.text_facts import facts_of
 from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..core.wording import plural

@@ -21,8 +21,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from ..core.facts import facts_of
 from ..core.markers import ELLIPSIS, parse_gap
+from ..core.text_facts import facts_of
 from ..core.transcript import Block, Message
 from ..core.values import STANDING_ROLES, BlockKind, Role
 from ..ledger.collect import collect, merge_all

@@ -21,8 +21,8 @@ from test_order import WAYS, sources, with_new_work
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.core import json_text
-from condense_cli.core.facts import facts_of
 from condense_cli.core.markers import parse_gap
+from condense_cli.core.text_facts import facts_of
 from condense_cli.core.transcript import Block, Transcript, cut_before
 from condense_cli.formats import parse
 from condense_cli.ledger.text import OPENING

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense_cli.core.facts import facts_of
+from condense_cli.core.text_facts import facts_of
 
 
 @pytest.mark.parametrize(
