@@ -1,5 +1,6 @@
 """Patterns that users and projects write: what would hang a run is an error here, and all else works as ever."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from helpers import as_lines, condense, session, unharmed
 
 from condense_cli import api
 from condense_cli.core import selectors
+from condense_cli.core.lazy_pattern import lazy_pattern
 from condense_cli.core.selectors import PatternError, check, searcher
 from condense_cli.errors import ConfigurationError
 
@@ -135,3 +137,18 @@ def test_a_pin_that_is_too_large_is_refused(tmp_path: Path) -> None:
     outcome = condense("run", tmp_path / "session.jsonl", "--pin", "(a{1000}){1000}", "--dry-run")
     assert outcome.status == 2
     assert "--pin '(a{1000}){1000}' is not a regular expression" in outcome.stderr
+
+
+def test_it_does_what_the_compiled_one_does() -> None:
+    lazy, compiled = lazy_pattern("(a+)(?P<b>b)?", re.IGNORECASE), re.compile("(a+)(?P<b>b)?", re.IGNORECASE)
+    for text in ("xAAb", "a", ""):
+        assert lazy.findall(text) == compiled.findall(text)
+        assert str(lazy.search(text)) == str(compiled.search(text))
+    assert (lazy.pattern, lazy.flags, lazy.groups) == (compiled.pattern, compiled.flags, compiled.groups)
+    assert lazy_pattern(rb"\s+").sub(b" ", b"a \n b") == b"a b"
+
+
+def test_a_mistake_shows_where_it_is_used() -> None:
+    pattern = lazy_pattern("(")
+    with pytest.raises(re.error):
+        pattern.match("")

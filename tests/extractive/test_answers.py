@@ -4,13 +4,17 @@ from typing import Any
 
 import pytest
 from answers import ANSWERS, NO_ANSWERS, QUESTIONS, REJECTED, RULE
-from build import LONG, anthropic, assistant, call, result, user
+from build import LONG, anthropic, assistant, call, cut_to, extract, one_pass, read_turn, reasons, result, user
+from build import condense as run
 
+from condense_cli import api
 from condense_cli.core.markers import Gap
-from condense_cli.core.transcript import Block, Place
+from condense_cli.core.transcript import Block, Place, Transcript
 from condense_cli.core.values import BlockKind, LazyText
 from condense_cli.extractive.answers import is_all_words, lines_with_words, words_in
 from condense_cli.ledger.collect import collect
+from condense_cli.passes.receipts import Kept
+from condense_cli.passes.words import lost
 
 FEEDBACK, *_ = ANSWERS["feedback"]
 
@@ -90,3 +94,54 @@ def test_long_answers_are_found(name: str) -> None:
     assert "pnpm pnpm" in words_in(block)
     assert is_all_words(block)
     assert not is_all_words(anthropic(user("Go."), assistant("x"), user(f"x{text}")).messages[-1].blocks[0])
+
+
+def answered(text: str, turns: int = 30, tool: str = "Bash") -> Transcript:
+    """A long session, in the middle of which the user answered a call."""
+    asked = [assistant([call("asked", tool, command="npm install")]), user([result("asked", text)])]
+    before, after = (
+        [message for n in range(turns) for message in read_turn(f"{name}{n}", f"{name}_{n}.py", f"{LONG}\n{name}{n}")]
+        for name in ("b", "a")
+    )
+    return anthropic(user("Go."), *before, *asked, *after, assistant("Done."))
+
+
+def is_said(words: str, transcript: Transcript) -> bool:
+    texts = [block.text for _, block in transcript.blocks() if block.kind is not BlockKind.TOOL_CALL]
+    return any(words in text or all(line in text for line in words.split("\n")) for text in texts)
+
+
+def call_with(transcript: Transcript) -> str:
+    return next(block.text for _, block in transcript.blocks() if block.answers == "asked")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("preset", ["balanced", "cost", "speed", "max"])
+def test_answers_stay_where_all_else_goes(preset: str, name: str) -> None:
+    text, words, tool = ANSWERS[name]
+    transcript = answered(text, tool=tool)
+    condensation = api.condense(transcript, preset=preset, target_tokens=2_500)
+    assert is_said(words, condensation.transcript)
+    assert not lost(transcript.messages, condensation.transcript.messages)
+    again = api.condense(api.loads(api.dump(condensation)), preset=preset, target_tokens=2_500)
+    assert is_said(words, again.transcript)
+
+
+def test_a_pass_over_results_leaves_answers_alone() -> None:
+    text, *_ = ANSWERS["context"]
+    for individual in ({"defaults": {"tool_results": {"operation": "suppress"}}}, cut_to(2)):
+        condensation = run(answered(text, 3), one_pass(individual_config=individual))
+        assert call_with(condensation.transcript) == text
+        assert Kept.WORDS in reasons(condensation)
+
+
+# Of a result that says more than the answer, the rest goes like that of any other.
+def test_what_the_tool_said_beside_an_answer_goes() -> None:
+    text, words, _ = ANSWERS["context"]
+    condensation = run(answered(text, 3), extract(), target_tokens=1_000)
+    left = call_with(condensation.transcript)
+    assert words in left
+    assert len(left) < len(text) // 2
+    missed = run(answered(text, 3), extract(), target_tokens=100)
+    assert any("own words" in warning for warning in missed.warnings)

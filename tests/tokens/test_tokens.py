@@ -12,6 +12,7 @@ from strategies import TEXTS
 
 from condense_cli.tokens import counting, tiktoken_counter
 from condense_cli.tokens.counting import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
+from condense_cli.tokens.models import forgets_thinking
 
 NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
 
@@ -126,3 +127,15 @@ def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_encoding_of_a_model(model: str | None, name: str, exact: bool) -> None:
     encoding = encoding_for(model)
     assert (encoding.name, encoding.exact) == (name, exact)
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-5-codex", "openai/gpt-5-mini", "GPT-5.3-codex-spark", "gpt-5.5", "o3"])
+def test_apis_that_leave_out_old_thinking(model: str) -> None:
+    assert forgets_thinking(model)
+
+
+@pytest.mark.parametrize(
+    "model", [None, "gpt-5.6-sol", "gpt-5.50", "gpt-50", "gpt-4o", "claude-opus-4-5", "o35", "mo3"]
+)
+def test_apis_that_do_not(model: str | None) -> None:
+    assert not forgets_thinking(model)
