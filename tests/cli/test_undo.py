@@ -70,46 +70,6 @@ def test_undo_by_force_keeps_what_came_later(file: Path) -> None:
     assert (file.parent / again["kept"]).read_bytes() == DATA
 
 
-def test_undo_of_a_file_that_is_not_what_condense_wrote(file: Path) -> None:
-    in_place(file)
-    file.write_bytes(b"something else\n")
-    assert "15 bytes" in condense("undo", file).message
-    assert condense("undo", file, "--force").status == ExitStatus.DONE
-    assert [path.read_bytes() for path in beside(file)] == [b"something else\n"]
-
-
-# Between the last look and the renaming there is a moment, here too.
-def test_what_comes_in_the_last_moment_of_undo_is_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_place(file)
-    rename = Path.replace
-
-    def late(self: Path, target: Path) -> Path:
-        appended(file)
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", late)
-    assert condense("undo", file).status == ExitStatus.DONE
-    assert file.read_bytes() == DATA
-    assert [path.read_bytes() for path in beside(file)] == [SMALLER + GREW]
-
-
-def test_undo_of_a_file_that_is_gone(file: Path) -> None:
-    in_place(file)
-    file.unlink()
-    assert condense("undo", file).status == ExitStatus.DONE
-    assert (file.read_bytes(), beside(file)) == (DATA, [])
-
-
-# A run that was killed before the replacement leaves the file under a second name: that is no older content.
-def test_a_second_name_of_the_file_itself_is_no_backup(file: Path) -> None:
-    in_place(file)
-    name = beside(file)[0].name.replace("202", "209", 1)
-    os.link(file, file.with_name(name))
-    assert len(condense("undo", file, "--list", "--json").json["backups"]) == 1
-    condense("undo", file)
-    assert file.read_bytes() == DATA
-
-
 # Whatever else is named like one hides no backup: a link to what is gone, a time that never was.
 def test_names_that_lead_nowhere_are_no_backups(file: Path) -> None:
     in_place(file)
@@ -177,28 +137,3 @@ def test_undo_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     done = condense("undo", tmp_path / "nowhere" / "session.jsonl")
     assert done.status == ExitStatus.INPUT
     assert "no backup" in done.message
-
-
-# Backups of another file whose name begins like this one's are not this one's.
-def test_backups_belong_to_one_file(file: Path) -> None:
-    in_place(file)
-    other = file.with_name("session.jsonl.old.jsonl")
-    other.write_bytes(DATA)
-    in_place(other)
-    assert len(backups.backups_of(file)) == 1
-    assert len(backups.backups_of(other)) == 1
-
-
-def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_place(file)
-
-    def writers(path: Path) -> list[backups.WritingProcess]:
-        appended(path)
-        return []
-
-    monkeypatch.setattr(backups, "writers", writers)
-    done = condense("undo", file)
-    assert done.status == ExitStatus.FAILED
-    assert "changed just now" in done.message
-    assert file.read_bytes() == SMALLER + GREW
-    assert [path.read_bytes() for path in beside(file)] == [DATA]

@@ -6,24 +6,17 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from helpers import DATA, SMALLER, condense, condense_on_terminal, snapshot
-from replacing import GREW, appended, beside, in_place
+from replacing import GREW, beside, in_place
 
 from condense_cli.clients import claude_code
-from condense_cli.errors import ExitStatus, OutputError
-from condense_cli.storage import backups, files
+from condense_cli.errors import ExitStatus
+from condense_cli.storage import backups
 
-NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 IS_ROOT = os.geteuid() == 0
-
-
-def replace(file: Path, *, read: bytes = DATA, force: bool = False) -> Path:
-    return backups.replace_in_place(file, SMALLER, read=read, seen=files.stamp(file), now=NOW, force=force)
 
 
 # The file holds what `-o` would have written, the backup what the file held.
@@ -34,17 +27,6 @@ def test_the_file_is_replaced_and_a_backup_stays(file: Path) -> None:
     assert backup.read_bytes() == DATA
     assert f"Condensed in place: {file} ({len(SMALLER):,} bytes)" in done.text
     assert backup.name in done.text
-
-
-# Clients list *.jsonl and *.json; the time in the name is UTC.
-def test_the_name_of_a_backup_is_no_session(file: Path) -> None:
-    before = datetime.now(UTC)
-    in_place(file)
-    (backup,) = beside(file)
-    found = re.fullmatch(r"session\.jsonl\.(\d{8}T\d{6}\.\d{6}Z)\.\d+-[0-9a-f]{12}\.condense-backup", backup.name)
-    assert found
-    made = datetime.strptime(found[1], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC)
-    assert before <= made <= datetime.now(UTC)
 
 
 def test_the_json_report_names_the_backup(file: Path) -> None:
@@ -90,20 +72,6 @@ def test_the_owner_stays(file: Path) -> None:
     assert (file.stat().st_uid, file.stat().st_gid) == (12_345, 54_321)
 
 
-# The link still leads there, and the backup is beside the file itself.
-def test_a_link_stays_and_its_target_is_replaced(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "links").mkdir()
-    link = tmp_path / "links" / "current.jsonl"
-    link.symlink_to(file)
-    in_place(link)
-    assert link.is_symlink()
-    assert file.read_bytes() == SMALLER
-    assert beside(link) == []
-    assert condense("undo", link).status == ExitStatus.DONE
-    assert link.is_symlink()
-    assert file.read_bytes() == DATA
-
-
 # A program that holds the old file open writes into the backup, not into nothing.
 def test_what_is_written_to_the_open_old_file_is_in_the_backup(file: Path) -> None:
     with file.open("ab") as opened:
@@ -111,78 +79,6 @@ def test_what_is_written_to_the_open_old_file_is_in_the_backup(file: Path) -> No
         opened.write(GREW)
     assert file.read_bytes() == SMALLER
     assert beside(file)[0].read_bytes() == DATA + GREW
-
-
-def test_where_there_are_no_hard_links_the_backup_is_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    file.chmod(0o600)
-    in_place(file)
-    (backup,) = beside(file)
-    assert (file.read_bytes(), backup.read_bytes()) == (SMALLER, DATA)
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    condense("undo", file)
-    assert (file.read_bytes(), beside(file)) == (DATA, [])
-
-
-def rewritten(file: Path) -> None:
-    """The same size and time, other bytes."""
-    status = file.stat()
-    file.write_bytes(DATA.replace(b"look around", b"look closer"))
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def exchanged(file: Path) -> None:
-    """The same bytes in another file."""
-    other = file.with_name("other")
-    other.write_bytes(DATA)
-    other.replace(file)
-
-
-@pytest.mark.parametrize("change", [appended, rewritten, exchanged])
-@pytest.mark.parametrize("moment", ["before the backup", "after the backup"])
-def test_a_file_that_changed_since_it_was_read_is_refused(
-    change: Callable[[Path], None], moment: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = files.stamp(file)
-    if moment == "before the backup":
-        change(file)
-    else:
-        keep = backups._keep
-
-        def late(target: Path, successor: bytes, kind: backups.Kind, now: datetime) -> Path:
-            backup = keep(target, successor, kind, now)
-            change(file)
-            return backup
-
-        monkeypatch.setattr(backups, "_keep", late)
-    with pytest.raises(OutputError, match="changed while it was condensed"):
-        backups.replace_in_place(file, SMALLER, read=DATA, seen=seen, now=NOW)
-    content = file.read_bytes()
-    assert content not in (SMALLER, b"")
-    assert all(path.read_bytes() == DATA for path in beside(file))
-    monkeypatch.undo()
-    assert replace(file, force=True).read_bytes() == content
-    assert file.read_bytes() == SMALLER
-
-
-# Between the last look and the renaming there is a moment: what comes in it is in the backup, and that is said.
-def test_what_comes_in_the_last_moment_is_not_lost(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rename = Path.replace
-
-    def late(self: Path, target: Path) -> Path:
-        appended(file)
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", late)
-    done = in_place(file)
-    assert done.status == ExitStatus.FAILED
-    assert f"{len(GREW)} bytes" in done.message
-    monkeypatch.undo()
-    assert condense("undo", file).status == ExitStatus.DONE
-    assert file.read_bytes() == DATA + GREW
 
 
 @pytest.mark.skipif(not Path("/proc/self/fdinfo").is_dir(), reason="needs the /proc of Linux")
