@@ -10,7 +10,7 @@ import pytest
 from build import assistant, user
 from helpers import as_lines, condense
 
-from condense_cli.core.facts import facts_of
+from condense_cli.core.text_facts import facts_of
 from condense_cli.core.user_folders import cache_folder, config_folder
 from condense_cli.core.values import BlockKind, ContentType, Role
 from condense_cli.core.wording import plural
