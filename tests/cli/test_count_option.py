@@ -63,18 +63,11 @@ def test_figures_are_the_models_unless_plain_counts_are_asked_for(desk: Desk, na
     assert (counting["factor"], counting["source"]) == (1, "asked for")
 
 
-def test_a_diff_in_plain_counts(desk: Desk) -> None:
-    claude = session()
-    claude[1]["model"] = OPUS[1]
-    desk.input.write_text(json.dumps({"model": OPUS[1], "messages": session()}))
-    assert counted(desk, "diff")[0] > PLAIN
-    assert counted(desk, "diff", "--count", "o200k")[0] == PLAIN
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_variable_or_a_file_says_it_too(desk: Desk, tmp_path: Path, name: str) -> None:
     desk.input.write_text(json.dumps({"model": OPUS[1], "messages": session()}))
     assert counted(desk, name)[0] > PLAIN
+    assert counted(desk, name, "--count", "o200k")[0] == PLAIN
     assert counted(desk, name, CONDENSE_COUNT="o200k")[0] == PLAIN
     desk.own.write_text("count: o200k\n")
     assert counted(desk, name)[0] == PLAIN

@@ -150,15 +150,6 @@ def test_standard_input_is_a_transcript() -> None:
     assert done.json["total"]["facts"] == 8
 
 
-@pytest.mark.slow
-def test_two_processes_measure_the_same(folder: Path) -> None:
-    def total(jobs: str) -> object:
-        found = condense("evaluate", folder, *SMALL, "-p", "speed", "--against", "mask", "--json", "-j", jobs).json
-        return found["total"]["at_size"]
-
-    assert total("1") == total("2")
-
-
 def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path: Path) -> None:
     picture = tmp_path / "curves.svg"
     done = condense("evaluate", folder, *SMALL, "-p", "speed", "--plot", picture)

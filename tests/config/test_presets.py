@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import known_configurations as known
 import msgspec
 import pytest
 import real
@@ -13,6 +12,7 @@ from build import anthropic, conversation
 from helpers import condense
 from hypothesis import given
 from hypothesis import strategies as st
+from known_configurations import PASSES
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
 
@@ -30,12 +30,12 @@ from condense_cli.formats import parse
 from condense_cli.tokens.counting import Counter
 
 DOCUMENTS: Final = {
-    "examples/progressive-truncation.yaml": known.SIMPLE,
-    "examples/truncate-then-summarize.yaml": known.ADVANCED,
-    "examples/zones.yaml": known.SYSTEMATIC,
-    "speed.yaml": known.SPEED,
-    "quality.yaml": known.QUALITY,
-    "cost.yaml": known.COST,
+    "examples/progressive-truncation.yaml": PASSES["simple"],
+    "examples/truncate-then-summarize.yaml": PASSES["advanced"],
+    "examples/zones.yaml": PASSES["systematic"],
+    "speed.yaml": PASSES["speed"],
+    "quality.yaml": PASSES["quality"],
+    "cost.yaml": PASSES["cost"],
 }
 
 

@@ -10,6 +10,7 @@ import real
 from build import anthropic, assistant, call, conversation, openai, result, rollout, text, thinking, user
 from generated_configurations import configurations
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
 from sums import savings_add_up
@@ -45,32 +46,18 @@ def check(transcript: Transcript, configuration: Configuration) -> Condensation:
     laws.lossless(result)
     savings_add_up(result, Counter())
     laws.receipts_add_up(result, Counter())
-    laws_of_protection(result, configuration)
+    laws.protected_stays(result, replace(sliding(configuration), thinking="drop"), Counter())  # Messages may go.
     assert api.dump(slid(transcript, configuration)) == data
     return result
 
 
-def laws_of_protection(result: Condensation, configuration: Configuration) -> None:
-    """Law 5, where messages may go."""
-    summarized = replace(sliding(configuration), thinking="drop")
-    laws.protected_stays(result, summarized, Counter())
-
-
-def check_generated(transcript: Transcript, configuration: Configuration) -> None:
+@given(st.one_of(FILES, REPEATING_FILES), configurations(), MODELS)
+def test_laws_hold(data: bytes, configuration: Configuration, model: str | None) -> None:
+    transcript = replace(parse(data), model=model)
     # What a Codex rollout replays may need what would go; the manager then drops nothing.
     after = slid(transcript, configuration).transcript
     assume(transcript.format != "codex" or reads_back(serialize(after), after))
     check(transcript, configuration)
-
-
-@given(FILES, configurations(), MODELS)
-def test_laws_hold(data: bytes, configuration: Configuration, model: str | None) -> None:
-    check_generated(replace(parse(data), model=model), configuration)
-
-
-@given(REPEATING_FILES, configurations(), MODELS)
-def test_laws_hold_where_content_comes_again(data: bytes, configuration: Configuration, model: str | None) -> None:
-    check_generated(replace(parse(data), model=model), configuration)
 
 
 @given(FILES)

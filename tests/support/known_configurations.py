@@ -1,223 +1,85 @@
-"""Configurations as their authors wrote them down: JSON in camelCase, whole. They have to run as they are."""
+"""Configurations that their authors wrote down: JSON in camelCase, whole. They have to run as they are."""
 
-from typing import Final
+import json
+from typing import Any, Final
 
-PRELUDE: Final = """"losslessPrelude": {
-    "enabled": true,
-    "operations": {"deduplicateFileReads": true, "consolidateToolResults": true, "removeObsoleteState": true}
-  }"""
+Json = dict[str, Any]
 
-SIMPLE: Final = f"""{{
-  {PRELUDE},
-  "passes": [
-    {{
-      "id": "pass-1",
-      "name": "Aggressive Tool Result Truncation",
-      "selection": {{"type": "preserve_recent", "keepRecentCount": 5}},
-      "mode": "individual",
-      "individualConfig": {{
-        "defaults": {{
-          "messageText": {{"operation": "keep"}},
-          "toolParameters": {{"operation": "keep"}},
-          "toolResults": {{"operation": "truncate", "params": {{"truncate": {{"maxLines": 5}}}}}}
-        }}
-      }},
-      "execution": {{"type": "always"}}
-    }},
-    {{
-      "id": "pass-2",
-      "name": "Fallback: Suppress Old Results",
-      "selection": {{"type": "preserve_recent", "keepRecentCount": 10}},
-      "mode": "individual",
-      "individualConfig": {{
-        "defaults": {{
-          "messageText": {{"operation": "keep"}},
-          "toolParameters": {{"operation": "keep"}},
-          "toolResults": {{"operation": "suppress"}}
-        }}
-      }},
-      "execution": {{"type": "conditional", "condition": {{"tokenThreshold": 50000}}}}
-    }}
-  ]
-}}"""
+PRELUDE: Final = {
+    "enabled": True,
+    "operations": {"deduplicateFileReads": True, "consolidateToolResults": True, "removeObsoleteState": True},
+}
+KEEP: Final = {"operation": "keep"}
+SUPPRESS: Final = {"operation": "suppress"}
 
-ADVANCED: Final = """{
-  "losslessPrelude": {"enabled": true},
-  "passes": [
-    {
-      "id": "pass-1",
-      "name": "Mechanical Truncation",
-      "selection": {"type": "preserve_recent", "keepRecentCount": 5},
-      "mode": "individual",
-      "individualConfig": {
-        "defaults": {
-          "messageText": {"operation": "keep"},
-          "toolParameters": {"operation": "truncate", "params": {"truncate": {"maxChars": 100}}},
-          "toolResults": {"operation": "truncate", "params": {"truncate": {"maxLines": 5}}}
-        }
-      },
-      "execution": {"type": "always"}
-    },
-    {
-      "id": "pass-2",
-      "name": "LLM Summarization",
-      "selection": {"type": "preserve_recent", "keepRecentCount": 10},
-      "mode": "individual",
-      "individualConfig": {
-        "defaults": {
-          "messageText": {"operation": "keep"},
-          "toolParameters": {"operation": "keep"},
-          "toolResults": {
-            "operation": "summarize",
-            "params": {"summarize": {"apiProfile": "gpt-4o-mini", "maxTokens": 100}}
-          }
-        }
-      },
-      "execution": {"type": "conditional", "condition": {"tokenThreshold": 40000}}
-    },
-    {
-      "id": "pass-3",
-      "name": "Batch Summarization Fallback",
-      "selection": {"type": "preserve_percent", "keepPercentage": 50},
-      "mode": "batch",
-      "batchConfig": {
+
+def _cut(**limits: int) -> Json:
+    return {"operation": "truncate", "params": {"truncate": limits}}
+
+
+def _summary(tokens: int) -> Json:
+    return {
         "operation": "summarize",
-        "summarizationConfig": {"apiProfile": "gpt-4o-mini", "keepFirst": 1, "keepLast": 5}
-      },
-      "execution": {"type": "conditional", "condition": {"tokenThreshold": 30000}}
+        "params": {"summarize": {"apiProfile": "gpt-4o-mini", "maxTokens": tokens}},
     }
-  ]
-}"""
 
-SYSTEMATIC: Final = """{
-  "losslessPrelude": {"enabled": true},
-  "passes": [
-    {
-      "id": "zone-1",
-      "name": "Ancient History - Suppress Results",
-      "selection": {"type": "preserve_recent", "keepRecentCount": 50},
-      "mode": "individual",
-      "individualConfig": {
-        "defaults": {
-          "messageText": {"operation": "keep"},
-          "toolParameters": {"operation": "suppress"},
-          "toolResults": {"operation": "suppress"}
-        }
-      },
-      "execution": {"type": "always"}
-    },
-    {
-      "id": "zone-2",
-      "name": "Old Context - Truncate",
-      "selection": {"type": "preserve_recent", "keepRecentCount": 30},
-      "mode": "individual",
-      "individualConfig": {
-        "defaults": {
-          "messageText": {"operation": "keep"},
-          "toolParameters": {"operation": "truncate", "params": {"truncate": {"maxChars": 200}}},
-          "toolResults": {"operation": "truncate", "params": {"truncate": {"maxLines": 10}}}
-        }
-      },
-      "execution": {"type": "always"}
-    },
-    {
-      "id": "zone-3",
-      "name": "Recent Context - Preserve",
-      "selection": {"type": "preserve_recent", "keepRecentCount": 10},
-      "mode": "individual",
-      "individualConfig": {
-        "defaults": {
-          "messageText": {"operation": "keep"},
-          "toolParameters": {"operation": "keep"},
-          "toolResults": {"operation": "keep"}
-        }
-      },
-      "execution": {"type": "always"}
+
+def _execution(above: int) -> Json:
+    return {"type": "conditional", "condition": {"tokenThreshold": above}} if above else {"type": "always"}
+
+
+def _each(id: str, name: str, recent: int, parameters: Json, results: Json, *, above: int = 0) -> Json:
+    return {
+        "id": id,
+        "name": name,
+        "selection": {"type": "preserve_recent", "keepRecentCount": recent},
+        "mode": "individual",
+        "individualConfig": {"defaults": {"messageText": KEEP, "toolParameters": parameters, "toolResults": results}},
+        "execution": _execution(above),
     }
-  ]
-}"""
 
-SPEED: Final = f"""{{
-  {PRELUDE},
-  "passes": [
-    {{
-      "id": "speed-pass",
-      "name": "Aggressive Truncation",
-      "selection": {{"type": "preserve_recent", "keepRecentCount": 5}},
-      "mode": "individual",
-      "individualConfig": {{
-        "defaults": {{
-          "messageText": {{"operation": "keep"}},
-          "toolParameters": {{"operation": "suppress"}},
-          "toolResults": {{"operation": "truncate", "params": {{"truncate": {{"maxLines": 3}}}}}}
-        }}
-      }},
-      "execution": {{"type": "always"}}
-    }}
-  ]
-}}"""
 
-QUALITY: Final = f"""{{
-  {PRELUDE},
-  "passes": [
-    {{
-      "id": "quality-pass",
-      "name": "LLM Summarization",
-      "selection": {{"type": "preserve_recent", "keepRecentCount": 10}},
-      "mode": "individual",
-      "individualConfig": {{
-        "defaults": {{
-          "messageText": {{"operation": "keep"}},
-          "toolParameters": {{"operation": "keep"}},
-          "toolResults": {{
+def _batch(id: str, name: str, percent: int, *, above: int) -> Json:
+    return {
+        "id": id,
+        "name": name,
+        "selection": {"type": "preserve_percent", "keepPercentage": percent},
+        "mode": "batch",
+        "batchConfig": {
             "operation": "summarize",
-            "params": {{"summarize": {{"apiProfile": "gpt-4o-mini", "maxTokens": 150}}}}
-          }}
-        }}
-      }},
-      "execution": {{"type": "always"}}
-    }}
-  ]
-}}"""
+            "summarizationConfig": {"apiProfile": "gpt-4o-mini", "keepFirst": 1, "keepLast": 5},
+        },
+        "execution": _execution(above),
+    }
 
-COST: Final = f"""{{
-  {PRELUDE},
-  "passes": [
-    {{
-      "id": "mechanical",
-      "name": "Free Truncation",
-      "selection": {{"type": "preserve_recent", "keepRecentCount": 5}},
-      "mode": "individual",
-      "individualConfig": {{
-        "defaults": {{
-          "messageText": {{"operation": "keep"}},
-          "toolParameters": {{"operation": "suppress"}},
-          "toolResults": {{"operation": "truncate", "params": {{"truncate": {{"maxLines": 5}}}}}}
-        }}
-      }},
-      "execution": {{"type": "always"}}
-    }},
-    {{
-      "id": "fallback-llm",
-      "name": "Minimal LLM Fallback",
-      "selection": {{"type": "preserve_percent", "keepPercentage": 30}},
-      "mode": "batch",
-      "batchConfig": {{
-        "operation": "summarize",
-        "summarizationConfig": {{"apiProfile": "gpt-4o-mini", "keepFirst": 1, "keepLast": 5}}
-      }},
-      "execution": {{"type": "conditional", "condition": {{"tokenThreshold": 60000}}}}
-    }}
-  ]
-}}"""
+
+def _passes(*passes: Json, prelude: Json = PRELUDE) -> str:
+    return json.dumps({"losslessPrelude": prelude, "passes": passes}, indent=2)
+
 
 PASSES: Final = {
-    "simple": SIMPLE,
-    "advanced": ADVANCED,
-    "systematic": SYSTEMATIC,
-    "speed": SPEED,
-    "quality": QUALITY,
-    "cost": COST,
+    "simple": _passes(
+        _each("pass-1", "Aggressive Tool Result Truncation", 5, KEEP, _cut(maxLines=5)),
+        _each("pass-2", "Fallback: Suppress Old Results", 10, KEEP, SUPPRESS, above=50_000),
+    ),
+    "advanced": _passes(
+        _each("pass-1", "Mechanical Truncation", 5, _cut(maxChars=100), _cut(maxLines=5)),
+        _each("pass-2", "LLM Summarization", 10, KEEP, _summary(100), above=40_000),
+        _batch("pass-3", "Batch Summarization Fallback", 50, above=30_000),
+        prelude={"enabled": True},
+    ),
+    "systematic": _passes(
+        _each("zone-1", "Ancient History - Suppress Results", 50, SUPPRESS, SUPPRESS),
+        _each("zone-2", "Old Context - Truncate", 30, _cut(maxChars=200), _cut(maxLines=10)),
+        _each("zone-3", "Recent Context - Preserve", 10, KEEP, KEEP),
+        prelude={"enabled": True},
+    ),
+    "speed": _passes(_each("speed-pass", "Aggressive Truncation", 5, SUPPRESS, _cut(maxLines=3))),
+    "quality": _passes(_each("quality-pass", "LLM Summarization", 10, KEEP, _summary(150))),
+    "cost": _passes(
+        _each("mechanical", "Free Truncation", 5, SUPPRESS, _cut(maxLines=5)),
+        _batch("fallback-llm", "Minimal LLM Fallback", 30, above=60_000),
+    ),
 }
 
 PHASES: Final = """{

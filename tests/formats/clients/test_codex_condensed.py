@@ -1,7 +1,5 @@
 """Condense rollouts of Codex CLI: cuts inside the client's own text, and what stays."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path
@@ -9,19 +7,14 @@ from typing import Any
 
 import laws
 import pytest
-import real
 from build import LONG, condense, configuration, cut_to, one_pass, texts, written
-from generated_configurations import configurations
 from helpers import condense as command
-from hypothesis import given
 from replacing import beside, in_place
 from rollout_items import DONE, HEAD, HEADER, PATCH, REQUEST, custom, function, items, only, output, reasoning, rollout
-from rollouts import message, record, rollout_records
-from strategies import ANY_TURNS, spelled
+from rollouts import message, record
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.config.models import Configuration
 from condense_cli.core.values import BlockKind
 from condense_cli.errors import ExitStatus, OutputError
 from condense_cli.formats.codex_writing import in_old_places
@@ -284,22 +277,3 @@ def test_copies_for_display_stay() -> None:
     shown = record("event_msg", type="exec_command_end", aggregated_output=LONG)
     after = written(condense(rollout(*items(REQUEST, function("a"), output("a")), shown, *items(DONE))))
     assert after[4] == shown
-
-
-# Every law holds where compactions, rollbacks and every form of call and output come together.
-@given(rollout_records(ANY_TURNS).flatmap(lambda records: spelled(records, lines_only=True)), configurations())
-def test_laws_hold(data: bytes, configuration: Configuration) -> None:
-    laws.check_all(api.loads(data), configuration)
-
-
-# Lossless is lossless on the real rollouts and the sample.
-@pytest.mark.parametrize(
-    "path", [*real.files_of("codex"), *(p for p in real.SAMPLES if "rollout" in p.name)], ids=lambda p: p.name
-)
-def test_restore_gives_the_same_bytes(path: Any) -> None:
-    transcript = real.transcript(path)
-    result = api.condense(transcript, configuration())
-    restored = api.restore(api.loads(api.dump(result)))
-    assert [json.loads(line) for line in api.dump(restored).splitlines()] == [
-        json.loads(line) for line in path.read_bytes().splitlines()
-    ]
