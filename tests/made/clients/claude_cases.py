@@ -3,8 +3,22 @@
 `tests/formats/clients/test_claude_chain.py` holds our reader against them, `tests/client` the client itself.
 """
 
-from build import call, result, text, thinking
-from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, queued, record, reply, said, uuid
+from build import result, text, thinking
+from claude_tree import (
+    GO,
+    OLD,
+    OLD_TURNS,
+    OTHER_TURNS,
+    Case,
+    answer,
+    chain,
+    prompt_note,
+    queued,
+    record,
+    reply,
+    said,
+    uuid,
+)
 from compaction_cases import COMPACTED
 from kind_cases import SENT_OR_NOT
 
@@ -13,11 +27,7 @@ TWO_BRANCHES = [*OLD, said(5, 2, "instead"), reply(6, 5, "m3", text("other"))]
 CASES: dict[str, Case] = {
     "results of parallel calls hang beside the path": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            reply(3, 2, "m1", call("b")),
-            reply(4, 3, "m1", call("c")),
-            answer(5, 4, "c"),
+            *chain("go / m1 calls a / m1 calls b / m1 calls c / c answers"),
             answer(6, 2, "a"),
             answer(7, 3, "b"),
             reply(8, 7, "m2", text("done")),
@@ -25,171 +35,91 @@ CASES: dict[str, Case] = {
         [["go"], ["a", "b", "c"], ["c", "a", "b"], ["done"]],
     ),
     "results stand between the lines of a reply": Case(
-        [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            answer(3, 2, "a"),
-            reply(4, 3, "m1", call("b")),
-            answer(5, 4, "b"),
-            reply(6, 5, "m2", text("done")),
-        ],
+        chain("go / m1 calls a / a answers / m1 calls b / b answers / m2: done"),
         [["go"], ["a", "b"], ["a", "b"], ["done"]],
     ),
     "a word of the user beside a result does not end a reply": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
+            *chain("go / m1 calls a"),
             said(3, 2, [result("a", "result of a"), text("hurry")]),
-            reply(4, 3, "m1", call("b")),
-            answer(5, 4, "b"),
-            reply(6, 5, "m2", text("done")),
+            *chain("m1 calls b / b answers / m2: done", start=4),
         ],
         [["go"], ["a", "b"], ["a", "b", "hurry"], ["done"]],
     ),
     "a word of the user alone ends a reply": Case(
-        [GO, reply(2, 1, "m1", text("one")), said(3, 2, "wait"), reply(4, 3, "m1", text("two"))],
-        [["go"], ["one"], ["wait"], ["two"]],
+        chain("go / m1: one / wait / m1: two"), [["go"], ["one"], ["wait"], ["two"]]
     ),
     "a reply goes on behind another one": Case(
-        [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            answer(3, 2, "a"),
-            reply(4, 3, "m2", call("b")),
-            answer(5, 4, "b"),
-            reply(6, 5, "m1", text("late")),
-            said(7, 6, "next"),
-            reply(8, 7, "m3", text("done")),
-        ],
+        chain("go / m1 calls a / a answers / m2 calls b / b answers / m1: late / next / m3: done"),
         [["go"], ["a", "late"], ["a"], ["b"], ["b", "next"], ["done"]],
     ),
     "a call behind another reply is answered before that reply": Case(
-        [
-            GO,
-            reply(2, 1, "m1", text("one")),
-            reply(3, 2, "m2", call("a")),
-            reply(4, 3, "m1", call("b")),
-            answer(5, 4, "a"),
-            answer(6, 5, "b"),
-            reply(7, 6, "m3", text("done")),
-        ],
+        chain("go / m1: one / m2 calls a / m1 calls b / a answers / b answers / m3: done"),
         [["go"], ["one", "b"], ["a"], ["a"], ["done"]],
     ),
     "two replies in turns, and then their results": Case(
-        [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            reply(3, 2, "m2", call("b")),
-            reply(4, 3, "m1", call("c")),
-            reply(5, 4, "m2", text("two")),
-            *(answer(number, number - 1, name) for number, name in ((6, "a"), (7, "b"), (8, "c"))),
-            reply(9, 8, "m3", text("done")),
-        ],
+        chain("go / m1 calls a / m2 calls b / m1 calls c / m2: two / a answers / b answers / c answers / m3: done"),
         [["go"], ["a", "c"], ["b", "two"], ["b"], ["done"]],
     ),
     "what was said beside the last result is sent once": Case(
-        [*OLD, said(5, 4, "again"), reply(6, 5, "m3", call("a")), answer(7, 6, "a"), queued(8, 7, "hurry")],
+        [*OLD, *chain("again / m3 calls a / a answers", start=5), queued(8, 7, "hurry")],
         [*OLD_TURNS, ["again"], ["a"], ["a", "hurry"]],
     ),
     "text between calls": Case(
-        [
-            GO,
-            reply(2, 1, "m1", text("one")),
-            reply(3, 2, "m1", call("a")),
-            reply(4, 3, "m1", text("two")),
-            reply(5, 4, "m1", call("b")),
-            answer(6, 5, "a"),
-            answer(7, 6, "b"),
-            reply(8, 7, "m2", text("done")),
-        ],
+        chain("go / m1: one / m1 calls a / m1: two / m1 calls b / a answers / b answers / m2: done"),
         [["go"], ["one", "a", "two", "b"], ["a", "b"], ["done"]],
     ),
     "thinking between calls": Case(
-        [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", call("a")),
-            answer(4, 3, "a"),
-            reply(5, 4, "m1", thinking("second")),
-            reply(6, 5, "m1", text("two")),
-            reply(7, 6, "m1", call("b")),
-            answer(8, 7, "b"),
-            reply(9, 8, "m2", text("done")),
-        ],
+        chain(
+            "go / m1 thinks first / m1 calls a / a answers / m1 thinks second / m1: two / m1 calls b",
+            "b answers / m2: done",
+        ),
         [["go"], ["first", "a", "second", "two", "b"], ["a", "b"], ["done"]],
     ),
     "blank texts are left out": Case(
-        [
-            GO,
-            reply(2, 1, "m1", text("\n\n")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", text("(no content)")),
-            said(6, 5, "still"),
-            reply(7, 6, "m3", text("done")),
-        ],
+        [GO, reply(2, 1, "m1", text("\n\n")), *chain("m1: one / more / m2: (no content) / still / m3: done", start=3)],
         [["go"], ["one"], ["more", "still"], ["done"]],
     ),
     "thinking that nothing follows is left out": Case(
-        [GO, reply(2, 1, "m1", thinking()), said(3, 2, "well?"), reply(4, 3, "m2", text("done"))],
-        [["go", "well?"], ["done"]],
+        [GO, reply(2, 1, "m1", thinking()), *chain("well? / m2: done", start=3)], [["go", "well?"], ["done"]]
     ),
     "thinking of another model is left out": Case(
         [
             GO,
             reply(2, 1, "m1", thinking("long ago"), model="claude-opus-4-1-20250805"),
             reply(3, 2, "m1", text("one"), model="claude-opus-4-1-20250805"),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", thinking("just now")),
-            reply(6, 5, "m2", text("two")),
+            *chain("more / m2 thinks just now / m2: two", start=4),
         ],
         [["go"], ["one"], ["more"], ["just now", "two"]],
     ),
     "calls that were never answered are left out": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            reply(3, 2, "m1", call("b")),
-            answer(4, 3, "a"),
+            *chain("go / m1 calls a / m1 calls b / a answers"),
             reply(5, 4, "m2", thinking()),
-            reply(6, 5, "m2", call("c")),
-            said(7, 6, "more"),
-            reply(8, 7, "m3", text("done")),
+            *chain("m2 calls c / more / m3: done", start=6),
         ],
         [["go"], ["a"], ["a", "more"], ["done"]],
     ),
     "results without a call are left out": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            answer(3, 2, "a"),
-            reply(4, 3, "m2", text("one")),
+            *chain("go / m1 calls a / a answers / m2: one"),
             said(5, 4, [result("lost"), text("more")]),
             reply(6, 5, "m3", text("two")),
         ],
         [["go"], ["a"], ["a"], ["one"], ["more"], ["two"]],
     ),
     "a call is answered once": Case(
-        [GO, reply(2, 1, "m1", call("a")), answer(3, 2, "a"), answer(4, 3, "a"), reply(5, 4, "m2", text("done"))],
-        [["go"], ["a"], ["a"], ["done"]],
+        chain("go / m1 calls a / a answers / a answers / m2: done"), [["go"], ["a"], ["a"], ["done"]]
     ),
     "a word between call and result stands behind the result": Case(
-        [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            said(3, 2, "wait"),
-            answer(4, 3, "a"),
-            reply(5, 4, "m2", text("done")),
-        ],
-        [["go"], ["a"], ["a", "wait"], ["done"]],
+        chain("go / m1 calls a / wait / a answers / m2: done"), [["go"], ["a"], ["a", "wait"], ["done"]]
     ),
     "what a command of the client printed is sent": Case(
         [
             *OLD[:2],
             record(3, 2, "system", subtype="local_command", content="<local-command-stdout>x</local-command-stdout>"),
             record(4, 3, "system", subtype="informational", content="not for the model"),
-            said(5, 4, "next"),
-            reply(6, 5, "m2", text("two")),
+            *chain("next / m2: two", start=5),
         ],
         [["go"], ["one"], ["<local-command-stdout>x</local-command-stdout>", "next"], ["two"]],
     ),
@@ -197,8 +127,7 @@ CASES: dict[str, Case] = {
         [
             *OLD[:3],
             reply(4, 3, "m2", text("API Error: 500"), model="<synthetic>", isApiErrorMessage=True),
-            said(5, 4, "again"),
-            reply(6, 5, "m3", text("two")),
+            *chain("again / m3: two", start=5),
         ],
         [["go"], ["one"], ["more", "again"], ["two"]],
     ),
@@ -206,8 +135,7 @@ CASES: dict[str, Case] = {
         [
             *OLD[:3],
             reply(4, 3, "m2", text("No response requested."), model="<synthetic>"),
-            said(5, 4, "again"),
-            reply(6, 5, "m3", text("two")),
+            *chain("again / m3: two", start=5),
         ],
         [["go"], ["one"], ["more"], ["No response requested."], ["again"], ["two"]],
     ),
@@ -223,8 +151,7 @@ CASES: dict[str, Case] = {
     "the newest branch is the conversation": Case(TWO_BRANCHES, OTHER_TURNS),
     "a named branch is the conversation": Case([*TWO_BRANCHES, prompt_note(4)], OLD_TURNS),
     "what continues a named branch belongs to it": Case(
-        [*OLD, prompt_note(4), said(5, 4, "again"), reply(6, 5, "m3", text("three"))],
-        [*OLD_TURNS, ["again"], ["three"]],
+        [*OLD, prompt_note(4), *chain("again / m3: three", start=5)], [*OLD_TURNS, ["again"], ["three"]]
     ),
     "a name that nothing bears names nothing": Case([*TWO_BRANCHES, prompt_note(77)], OTHER_TURNS),
     "a message that is named explicitly is the last": Case([*OLD, prompt_note(2, explicit=True)], OLD_TURNS[:2]),
@@ -257,8 +184,7 @@ CASES: dict[str, Case] = {
         [
             said(1, None, "go", isSidechain=True),
             reply(2, 1, "m1", text("one"), isSidechain=True),
-            said(3, 2, "more"),
-            reply(4, 3, "m2", text("two")),
+            *chain("more / m2: two", start=3),
             said(5, 2, "aside", isSidechain=True),
         ],
         OLD_TURNS,
@@ -268,14 +194,7 @@ CASES: dict[str, Case] = {
 }
 
 OPEN_AT_THE_END = Case(
-    [
-        *OLD,
-        said(5, 4, "again"),
-        reply(6, 5, "m3", call("a")),
-        reply(7, 6, "m3", call("b")),
-        answer(8, 7, "a"),
-        reply(9, 8, "m4", call("c")),
-    ],
+    [*OLD, *chain("again / m3 calls a / m3 calls b / a answers / m4 calls c", start=5)],
     [*OLD_TURNS, ["again"], ["a", "b"], ["a"], ["c"]],
 )
 """A session that ended while it worked. Clients as old as 2.1.197 leave its open calls out."""

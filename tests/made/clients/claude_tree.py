@@ -1,8 +1,9 @@
 """Records of a session of Claude Code by their numbers: each hangs on the one that it names."""
 
+import re
 from typing import Any, NamedTuple
 
-from build import LONG, call, result, text
+from build import LONG, call, result, text, thinking
 
 Json = dict[str, Any]
 SESSION = "5e551011-0000-4000-8000-000000000000"
@@ -46,6 +47,26 @@ def reply(number: int, parent: int | None, name: str, *content: Json, model: str
 
 def answer(number: int, parent: int, *calls: str) -> Json:
     return said(number, parent, [result(name, f"result of {name}") for name in calls])
+
+
+def chain(*lines: str, start: int = 1) -> list[Json]:
+    """Records that hang each on the one before, by words with " / " between them.
+
+    "m1: one", "m1 calls a" and "m1 thinks it over" are lines of the message m1, "a answers" is the result of the call;
+    anything else is what the user said.
+    """
+    records: list[Json] = []
+    for number, words in enumerate(" / ".join(lines).split(" / "), start):
+        parent = number - 1 or None
+        if found := re.fullmatch(r"(\w+)(:| calls| thinks) (.*)", words):
+            name, how, what = found.groups()
+            block = {":": text, " calls": call, " thinks": thinking}[how](what)
+            records.append(reply(number, parent, name, block))
+        elif words.endswith(" answers"):
+            records.append(answer(number, number - 1, words.removesuffix(" answers")))
+        else:
+            records.append(said(number, parent, words))
+    return records
 
 
 def queued(number: int, parent: int, prompt: str) -> Json:

@@ -1,13 +1,13 @@
 """Small sessions of Claude Code that the client compacted: where the conversation begins, and what stays before it."""
 
-from build import text, thinking
-from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, boundary, prompt_note, reply, said, summary, uuid
+from build import text
+from claude_tree import OLD, OLD_TURNS, OTHER_TURNS, Case, boundary, chain, prompt_note, reply, said, summary, uuid
 
 SUMMED = [["the summary", "next"], ["three"]]
 
 COMPACTED: dict[str, Case] = {
     "a compact boundary begins anew": Case(
-        [*OLD, boundary(5), summary(6, 5), said(7, 6, "next"), reply(8, 7, "m3", text("three"))], SUMMED
+        [*OLD, boundary(5), summary(6, 5), *chain("next / m3: three", start=7)], SUMMED
     ),
     "a branch that goes around the boundary is sent whole": Case(
         [*OLD, boundary(5), summary(6, 5), said(7, 2, "instead"), reply(8, 7, "m3", text("other"))], OTHER_TURNS
@@ -18,8 +18,7 @@ COMPACTED: dict[str, Case] = {
             *OLD,
             boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(4)]}),
             summary(6, 5),
-            said(7, 6, "next"),
-            reply(8, 7, "m3", text("three")),
+            *chain("next / m3: three", start=7),
         ],
         [["the summary", "more"], ["two"], ["next"], ["three"]],
     ),
@@ -37,29 +36,18 @@ COMPACTED: dict[str, Case] = {
     ),
     "thinking among the messages that stay": Case(
         [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", thinking("second")),
-            reply(6, 5, "m2", text("two")),
+            *chain("go / m1 thinks first / m1: one / more / m2 thinks second / m2: two"),
             boundary(
                 7, preservedMessages={"anchorUuid": uuid(8), "uuids": [*map(uuid, range(2, 7))], "allUuids": [uuid(2)]}
             ),
             summary(8, 7),
-            said(9, 8, "next"),
-            reply(10, 9, "m3", text("three")),
+            *chain("next / m3: three", start=9),
         ],
         [["the summary"], ["first", "one"], ["more"], ["second", "two"], ["next"], ["three"]],
     ),
     "thinking at both ends of a piece that stays": Case(
         [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", text("two")),
-            reply(6, 5, "m2", thinking("second")),
+            *chain("go / m1 thinks first / m1: one / more / m2: two / m2 thinks second"),
             boundary(7, preservedSegment={"headUuid": uuid(2), "anchorUuid": uuid(8), "tailUuid": uuid(6)}),
             summary(8, 7),
             said(9, 6, "next"),
@@ -72,8 +60,7 @@ COMPACTED: dict[str, Case] = {
             *OLD,
             boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(77)]}),
             summary(6, 5),
-            said(7, 6, "next"),
-            reply(8, 7, "m3", text("three")),
+            *chain("next / m3: three", start=7),
         ],
         SUMMED,
     ),
@@ -84,8 +71,7 @@ COMPACTED: dict[str, Case] = {
             summary(6, 5),
             boundary(9),
             summary(10, 9),
-            said(11, 10, "next"),
-            reply(12, 11, "m3", text("three")),
+            *chain("next / m3: three", start=11),
         ],
         SUMMED,
     ),

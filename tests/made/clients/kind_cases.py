@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from build import call, text, thinking
-from claude_tree import GO, OLD, OLD_TURNS, SESSION, Case, Json, answer, boundary, record, reply, said, summary
+from build import call, text
+from claude_tree import GO, OLD, OLD_TURNS, SESSION, Case, Json, answer, boundary, chain, record, reply, said, summary
 
 TOOLS = [
     {"name": name, "description": f"It does {name}.", "schema": {"name": name, "input_schema": {"type": "object"}}}
@@ -85,13 +85,11 @@ SENT_OR_NOT: dict[str, Case] = {
         ],
     ),
     "an unknown kind without its words is not sent": Case(
-        [GO, attached(5, 1, "a_kind_of_later", {"content": "hello"}), reply(2, 5, "m1", text("one"))],
-        [["go"], ["one"]],
+        [GO, attached(5, 1, "a_kind_of_later", {"content": "hello"}), reply(2, 5, "m1", text("one"))], [["go"], ["one"]]
     ),
     "what hooks said at parallel calls is sent": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
+            *chain("go / m1 calls a"),
             reminded(3, 2, "hook_additional_context", "before a", content=["before a"]),
             reply(4, 2, "m1", call("b")),
             answer(5, 2, "a"),
@@ -109,9 +107,7 @@ SENT_OR_NOT: dict[str, Case] = {
     ),
     "branches at parallel calls stand in the order of the file": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
-            reply(3, 2, "m1", call("b")),
+            *chain("go / m1 calls a / m1 calls b"),
             answer(4, 2, "a"),
             reply(5, 4, "m1", call("c")),
             answer(6, 3, "b"),
@@ -133,13 +129,11 @@ SENT_OR_NOT: dict[str, Case] = {
     ),
     "results that the client cut are sent as it says": Case(
         [
-            GO,
-            reply(2, 1, "m1", call("a")),
+            *chain("go / m1 calls a"),
             said(3, 2, [{"type": "tool_result", "tool_use_id": "a", "content": _LONG}]),
             reply(4, 3, "m2", call("b")),
             said(5, 4, [{"type": "tool_result", "tool_use_id": "b", "content": _LONG, "is_error": True}]),
-            reply(6, 5, "m3", call("c")),
-            answer(7, 6, "c"),
+            *chain("m3 calls c / c answers", start=6),
             attached(8, 7, "tool_results_cut", _CUT),
             reply(9, 8, "m4", text("done")),
         ],
@@ -147,32 +141,22 @@ SENT_OR_NOT: dict[str, Case] = {
     ),
     "thinking that the client stripped is not sent": Case(
         [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
+            *chain("go / m1 thinks first / m1: one / more"),
             attached(5, 4, "thinking_stripped", {"scope": "all", "cause": "return_after_idle"}),
-            reply(6, 5, "m2", thinking("second")),
-            reply(7, 6, "m2", text("two")),
+            *chain("m2 thinks second / m2: two", start=6),
         ],
         [["go"], ["one"], ["more"], ["second", "two"]],
     ),
     "thinking that the client stripped from one reply on is not sent": Case(
         [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", thinking("second")),
-            reply(6, 5, "m2", text("two")),
-            said(7, 6, "again"),
+            *chain("go / m1 thinks first / m1: one / more / m2 thinks second / m2: two / again"),
             attached(8, 7, "thinking_stripped", {"scope": "partial", "from": {"messageId": "m2", "thinkingIndex": 0}}),
             reply(9, 8, "m3", text("three")),
         ],
         [["go"], ["first", "one"], ["more"], ["two"], ["again"], ["three"]],
     ),
     "a recorded prompt behind a boundary is no message": Case(
-        [*OLD, boundary(5), summary(6, 5), snapshot(7, 6), said(8, 7, "next"), reply(9, 8, "m3", text("three"))],
+        [*OLD, boundary(5), summary(6, 5), snapshot(7, 6), *chain("next / m3: three", start=8)],
         [["the summary", "next"], ["three"]],
     ),
 }
