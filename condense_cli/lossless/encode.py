@@ -292,6 +292,26 @@ def encode(
     return proven(encoded, messages, meant, reader) if proves else encoded
 
 
+def most_saved(texts: Sequence[Text], count: Counter, reader: Reader) -> int:
+    """Return the tokens that references save at most in some texts: those of lines that come again in any.
+
+    Two more for each line: where texts meet, other tokens may spell them. It takes a fraction of `encode`.
+    """
+    hashed = [reader.hashed(text) for text in texts]
+    repeated = Repeated(hashed)
+    tokens: dict[int, int] = {}
+    most = 0
+    for text, found in zip(texts, hashed, strict=True):
+        again = repeated.lines(found)
+        lines = reader.lines(text).keys if again else []
+        for line in again:
+            if found.keys[line] not in tokens:
+                tokens[found.keys[line]] = count.anew(f"{lines[line]}\n") + 2
+        if again:
+            most += min(count(text), found.short + sum(tokens[found.keys[line]] for line in again))
+    return most
+
+
 def proven(
     encoded: Encoded, messages: Sequence[Message], originals: Mapping[BlockPlace, Text], reader: Reader
 ) -> Encoded:

@@ -17,9 +17,9 @@ from ..formats import format_named
 from ..formats.engine.base import Habit
 from ..formats.engine.rereading import ComingBack
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, encode, has_imitations, proven, verified, with_blocks
+from ..lossless.encode import Encoded, encode, has_imitations, most_saved, proven, verified, with_blocks
 from ..lossless.matching import Hashes, Reader
-from ..lossless.pieces import Finders
+from ..lossless.pieces import Finders, find_pieces
 from ..lossless.references import TAGS
 from ..tokens.counting import Counter
 from ..tokens.models import binds_thinking
@@ -145,6 +145,13 @@ class ReferenceWriter:
                 blocks = beside
             restored &= blocks.keys()
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
+
+    def most_saved(self, messages: Sequence[Message]) -> int | None:
+        """Return the tokens that references save at most in messages of which nothing was cut; None if unknown."""
+        if self.has_read_references or self._imitates or not self.is_enabled:
+            return None
+        texts = [piece.content for piece in find_pieces(messages, self._finders)]
+        return most_saved(texts, self.count, self._reader)
 
     def _encoded(
         self, messages: Sequence[Message], cut: Mapping[BlockPlace, Text], may_change: Callable[[Message, Block], bool]

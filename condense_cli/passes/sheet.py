@@ -74,7 +74,7 @@ class Sheet:
         self._plain = sum(map(count.message, self._messages))
         self._is_measured = False
         self._known_to_take: tuple[int, int] | None = None
-        """The plain tokens, and the exact ones without thinking that has to go, when these were asked for last."""
+        """The plain tokens and at least those as written, without thinking that has to go, when asked for last."""
         self._transcript = transcript
 
     @property
@@ -116,9 +116,14 @@ class Sheet:
         return self._plain <= target or (self._may_be_within(target) and self.free(target) >= 0)
 
     def _may_be_within(self, target: int) -> bool:
-        """Whether references are worth writing to see: not where far too little went since they were written last."""
-        if self._is_measured or self._known_to_take is None:
+        """Whether references are worth writing to see: not where far too little can be saved, or went since."""
+        if self._is_measured:
             return True
+        if self._known_to_take is None:
+            most = None if self._originals else self._writer.most_saved(self.messages)
+            if most is None:
+                return True
+            self._known_to_take = self._plain, self._plain - most
         plain, tokens = self._known_to_take
         # What goes saves its tokens, and those of what only referred to it; and maybe thinking becomes invalid.
         blocks = (block for message in self.messages for block in message.blocks)

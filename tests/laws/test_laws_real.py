@@ -17,6 +17,10 @@ from condense_cli.config.models import LosslessConfig
 from condense_cli.config.preset_folders import preset_names, presets_folder
 from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse, serialize
+from condense_cli.lossless.decode import decode
+from condense_cli.lossless.encode import encode, most_saved
+from condense_cli.lossless.matching import Reader
+from condense_cli.lossless.pieces import Finders, find_pieces
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
@@ -49,6 +53,17 @@ def _id(value: object) -> str:
 @pytest.mark.parametrize("path", real.all_files(), ids=_id)
 def test_round_trip_is_the_identity(path: Path) -> None:
     assert serialize(real.transcript(path)) == path.read_bytes()
+
+
+# Whether a target may be met by references is told from this bound, without writing them.
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_references_save_no_more_than_what_lines_that_come_again_take(path: Path, count: Counter) -> None:
+    messages, reader = decode(real.transcript(path).messages).messages, Reader()
+    most = most_saved([piece.content for piece in find_pieces(messages, Finders())], count, reader)
+    written = encode(messages, Finders(), count, lambda *_: True, reader=reader, proves=False).blocks
+    saved = sum(count.block(messages[at[0]].blocks[at[1]]) - count.block(block) for at, block in written.items())
+    assert saved <= most <= sum(map(count.message, messages))
 
 
 # Every law holds for each preset and example configuration.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import laws
 import pytest
@@ -37,6 +38,8 @@ from condense_cli.config.loading import load_preset
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.formats import parse
+from condense_cli.lossless.encode import encode
+from condense_cli.passes import prelude
 from condense_cli.passes.modes.approach import approach
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.tokens.counting import Counter
@@ -259,3 +262,19 @@ def test_a_second_run_takes_the_target_as_the_first_one_did() -> None:
     assert again.shown_before == first.shown_after <= 20_000
     assert again.was_within_target
     assert run(small, 19_000).shown_after <= 19_000
+
+
+@pytest.mark.parametrize(("share", "is_tried"), [(90, True), (30, False)])
+def test_references_are_tried_alone_where_they_may_be_enough(
+    share: int, is_tried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = ["\n".join(f"step {name} of part {number} is done" for number in range(60)) for name in "abcda"]
+    read = [message for name, text in zip("vwxyz", logs, strict=True) for message in read_turn(name, text)]
+    transcript = anthropic(user("Go."), *read, assistant("Thanks."), *(user("On."), assistant("Yes.")) * 6)
+    writing = Mock(wraps=encode)
+    monkeypatch.setattr(prelude, "encode", writing)
+    target = Counter().transcript(transcript) * share // 100
+    found = api.condense(transcript, preset="balanced", target_tokens=target)
+    assert not found.is_target_missed
+    tried = [[*one.args[0]] == [*transcript.messages] for one in writing.call_args_list]
+    assert any(tried) is is_tried
