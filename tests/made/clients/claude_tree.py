@@ -1,6 +1,7 @@
 """Records of a session of Claude Code by their numbers: each hangs on the one that it names."""
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from build import LONG, call, result, text, thinking
@@ -60,8 +61,8 @@ def chain(*lines: str, start: int = 1) -> list[Json]:
         parent = number - 1 or None
         if found := re.fullmatch(r"(\w+)(:| calls| thinks) (.*)", words):
             name, how, what = found.groups()
-            block = {":": text, " calls": call, " thinks": thinking}[how](what)
-            records.append(reply(number, parent, name, block))
+            made: dict[str, Callable[[str], Json]] = {":": text, " calls": call, " thinks": thinking}
+            records.append(reply(number, parent, name, made[how](what)))
         elif words.endswith(" answers"):
             records.append(answer(number, number - 1, words.removesuffix(" answers")))
         else:
