@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 ANYWHERE = ("--no-color", "--debug")
@@ -15,8 +16,6 @@ def main() -> None:
 
         run(sys.argv[2:])
         return
-    import gc
-
     # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
     gc.disable()
     try:

@@ -23,7 +23,9 @@ https://github.com/laude-institute/harbor/blob/main/docs/rfcs/0001-trajectory-fo
 
 from __future__ import annotations
 
+import io
 import shlex
+import zlib
 from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Any, Final
@@ -204,9 +206,7 @@ def _inspect_part(part: Any, record: int, path: JsonPath, role: Role, kind: Bloc
 
 def read_archive(data: bytes, name: str) -> Transcript:
     """Read the only sample of a log file that is an archive. Raises UnknownFormatError."""
-    import io
     import zipfile
-    import zlib
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

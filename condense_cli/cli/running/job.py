@@ -34,6 +34,7 @@ from ...providers.proven import checked, condensed
 from ...providers.registry import Registry
 from ...report.costs import dollars
 from ...report.run.facts import Summarized
+from ...report.run.sections import known_cost, summarized
 from ...tokens.counting import Counter
 from ...tokens.factor import CountName, Factor
 from ...window.decision import Window, WindowFlags
@@ -101,8 +102,6 @@ def summary_use(on_demand: OnDemand, result: Condensation | None = None) -> Summ
     summaries = on_demand.made
     if summaries is None:
         return SummaryUse()
-    from ...report.run.sections import known_cost, summarized
-
     has_any = result is None or any(receipt.operation == SUMMARIZE for receipt in result.changes)
     without_consent = (
         "Summaries were picked from the text without a model; --profile NAME or --allow-calls lets one write them."

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...config.checks import problems
+from ...config.effective import assigned
 from ...config.loading import Layer, Loaded
 from ...config.models import Configuration
 from ...config.overrides import Settings
@@ -122,8 +123,6 @@ def checked(loaded: Loaded, registry: Registry) -> Configuration:
 
 def with_assignments(configuration: Configuration, assignments: Sequence[str], registry: Registry) -> Configuration:
     """Apply the values of --set to the settings of the provider. Raises CondenseError."""
-    from ...config.effective import assigned  # Few runs assign anything.
-
     provider = registry.get(configuration.provider)
     configuration = registry.configured(configuration)
     settings = assigned(provider.validate_config(configuration), assignments)

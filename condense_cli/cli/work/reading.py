@@ -16,6 +16,7 @@ from ...core.transcript import Transcript
 from ...core.wording import shortened
 from ...errors import UnreadableError, UsageError
 from ...plugins import Installed
+from ...rows.reading import is_array, is_parquet
 from ...storage.files import read_bytes, unpacked
 from ..console import say
 
@@ -112,8 +113,6 @@ def check_rows(file: str, refused: Mapping[str, object]) -> None:
     """Raise UsageError for options that make no sense on a set of rows."""
     for option, value in refused.items():
         if value:
-            from ...rows.reading import is_array, is_parquet  # Imported already, where the rows were found.
-
             one, each = ("jq '.[0]'", "jq -c '.[]'") if is_array(file) else ("sed -n 1p", "cat")
             hint = "" if is_parquet(file) else f"For the first row alone: {one} FILE | condense run -"
             if hint and option == "--to":
