@@ -42,7 +42,7 @@ from ..storage.files import read_bytes, unpacked
 from ..tokens.counting import BUILT_IN, Counter, CounterName
 from ..tokens.factor import Factor, factor_of
 from ..window.decision import WindowFlags
-from ..window.sizing import Sizing
+from ..window.use import Sizing
 
 if TYPE_CHECKING:
     from ..formats.convert import Conversion

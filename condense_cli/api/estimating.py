@@ -36,7 +36,6 @@ from ..report.run.facts import Summarized
 from ..report.run.sections import summarized
 from ..tokens.counting import BUILT_IN, Counter, CounterName, encoding_for
 from ..tokens.factor import Factor, factor_of
-from ..tokens.shared import sharing
 from ..window.use import overhead_of
 
 PlannedSummaries = tuple[Sequence[Summarized], Sequence[str]]
@@ -153,7 +152,7 @@ def estimated(
     found = []
     warnings: dict[str, None] = {}
     # They read the same texts, and much of what one makes of them is what others make; so does what is told of them.
-    with sharing(count):
+    with count.sharing():
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) if calls else nullcontext() as summaries:
                 result = api.condense(

@@ -34,8 +34,7 @@ from ..storage.cache_files import CacheFile, OpenCache
 from ..storage.files import read_bytes
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import factor_of
-from ..window.decision import window_of
-from ..window.size import signs_of
+from ..window.decision import signs_of, window_of
 from ..window.use import ESTIMATED, in_use
 from .claude_code import claude_folder
 from .client import HEAD, TAIL, Indexes, Layout, SessionFile, SessionPlace

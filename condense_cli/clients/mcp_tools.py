@@ -33,8 +33,7 @@ from ..storage.backups import backups_of
 from ..storage.files import Stamp, read_bytes, stamp, unpacked
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import factor_of
-from ..window.decision import window_of
-from ..window.size import signs_of
+from ..window.decision import signs_of, window_of
 from .client import SessionPlace
 from .listing import LATEST, choose
 from .table import find as find_sessions

@@ -23,7 +23,6 @@ from ..core.lazy_pattern import lazy_pattern
 from ..core.markers import parse_gap
 from ..core.transcript import TYPED_KINDS, Block, BlockPlace, Message
 from ..core.values import BlockKind, LazyText, Role, Text
-from ..tokens.shared import shared
 from ..toolcalls.tools import name_of
 from .units import Units, split
 
@@ -304,7 +303,7 @@ def own_units(messages: Sequence[Message], count: Counter | None = None) -> dict
     Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there. With
     a `count` whose words are shared, nothing is read again.
     """
-    read = shared(count, WordsRead) if count else WordsRead()
+    read = count.shared(WordsRead) if count else WordsRead()
     typed: dict[BlockPlace, Text] = {}
     results: list[tuple[BlockPlace, Text]] = []
     answers: list[tuple[BlockPlace, Block]] = []

@@ -18,7 +18,6 @@ from ..core.transcript import BlockPlace, Message
 from ..core.values import Text
 from ..lossless.lines import Listing
 from ..tokens.counting import Counter
-from ..tokens.shared import shared
 from .answers import own_units
 from .choice import UNSIGNED
 from .corrections import outdated_texts
@@ -181,7 +180,7 @@ class KnownLines:
 
 def known_to(count: Counter) -> KnownLines:
     """Return what the surveys with this counter share; nothing yet if they share nothing."""
-    return shared(count, KnownLines)
+    return count.shared(KnownLines)
 
 
 class _Units(Mapping[Key, Units]):

@@ -24,7 +24,7 @@ from ..providers.registry import Registered, Registry
 from ..tokens.counting import Counter
 from ..tokens.factor import factor_of
 from ..window.decision import CheckDecision, WindowFlags, window_of
-from ..window.sizing import Sizing
+from ..window.use import Sizing
 from .requests import tokens_of
 
 _REPORTED: Final = "reported usage"

@@ -23,7 +23,6 @@ from ..lossless.pieces import Finders, find_pieces
 from ..lossless.references import TAGS
 from ..tokens.counting import Counter
 from ..tokens.models import binds_thinking
-from ..tokens.shared import shared
 from ..toolcalls.outcomes import Endings
 from .receipts import Kept
 from .selection import Protection
@@ -36,7 +35,7 @@ class ReferenceWriter:
     """Writes references for one run. `messages` are those of the input without its references."""
 
     def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
-        self._reader = Reader(shared(count, Hashes))
+        self._reader = Reader(count.shared(Hashes))
         decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
         self._endings = Endings(self.messages)

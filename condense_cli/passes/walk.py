@@ -24,7 +24,6 @@ from ..config.checks import warnings as configuration_warnings
 from ..config.models import CUT, BatchConfig, Configuration, ImageOperation, PassConfig
 from ..core.transcript import Block, BlockKey, BlockPlace, Transcript
 from ..core.values import BlockKind
-from ..tokens.shared import sharing
 from ..toolcalls.outcomes import SIGNS
 from . import listings, must_keep, thinking
 from .blocks.operations import leave_out_image
@@ -83,7 +82,7 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
     ours = in_our_tokens(configuration, factor)
     if ours.target_tokens is not None and is_met(transcript, configuration, context.count, factor):
         ours = replace(ours, target_tokens=max(ours.target_tokens, context.count.transcript(transcript)))
-    with sharing(context.count):
+    with context.count.sharing():
         walk = _Walk(transcript, ours, context, configuration.target_tokens)
         decisions, warnings = walk.run()
     return Condensation(decisions, warnings)

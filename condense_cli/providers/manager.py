@@ -21,7 +21,7 @@ from ..passes.modes.sliding_window import WINDOW, dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from ..tokens.counting import MESSAGE_TOKENS
 from ..window.decision import CheckDecision, DecisionReason
-from ..window.sizing import Sizing
+from ..window.use import Sizing
 from . import native
 from .base import Run
 from .registry import Registry

@@ -21,7 +21,7 @@ from ..lossless.decode import decode
 from ..passes import must_keep
 from ..passes.condensation import Condensation, Proof
 from ..passes.context import Context
-from ..window.sizing import Sizing
+from ..window.use import Sizing
 from .manager import Manager
 from .registry import Registry
 

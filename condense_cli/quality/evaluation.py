@@ -20,7 +20,6 @@ from ..extractive.weights import OVERSTATED
 from ..lossless.decode import decode
 from ..tokens.counting import Counter
 from ..tokens.factor import Factor, factor_of
-from ..tokens.shared import sharing
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
 from .witnesses import Condensed, Shares
@@ -141,7 +140,7 @@ def evaluate(
     for number, case in enumerate(cases):
         points: list[Point] = []
         known: list[tuple[Sequence[Message], Point]] = []
-        with sharing(count):
+        with count.sharing():
             Reading(case.before.messages, count)  # Before any time is taken: no way reads for the others.
             for step, run in enumerate(runs):
                 with suppress(StoppedError):

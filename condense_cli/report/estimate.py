@@ -22,7 +22,7 @@ from ..passes.receipts import NO_TARGET, Kept, Status
 from ..quality.evaluation import KeptShare
 from ..tokens.counting import BUILT_IN, Counter, CounterName, Encoding
 from ..tokens.factor import Factor
-from ..window.size import signs_of, window_size
+from ..window.decision import signs_of, window_size
 from ..window.use import GIVEN, in_use, remarks_on_usage
 from .costs import (
     Cost,

@@ -12,10 +12,11 @@ changes another's counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from math import inf
-from typing import Final, Literal, assert_never, get_args
+from typing import Any, Final, Literal, TypeVar, assert_never, get_args
 
 from msgspec import Struct
 
@@ -25,6 +26,8 @@ from ..core.values import LONG, BlockKind, Text, compact, size_of
 from ..errors import UsageError
 from ..kernels import IS_COMPILED
 from . import token_table
+
+T = TypeVar("T")
 
 MESSAGE_TOKENS: Final = 3
 """Overhead per message in OpenAI's chat encoding."""
@@ -101,6 +104,28 @@ class Counter:
         self.counter: CounterName = counter
         self._is_much = size >= _MUCH
         self._known: dict[Text, int] = {"": 0}
+        self._shared: dict[Callable[[], Any], Any] | None = None
+
+    @contextmanager
+    def sharing(self) -> Iterator[None]:
+        """Meanwhile all who count with this share what they read: later steps read mostly what earlier ones read."""
+        if self._shared is not None:
+            yield
+            return
+        self._shared = {}
+        try:
+            yield
+        finally:
+            self._shared = None
+
+    def shared(self, make: Callable[[], T]) -> T:
+        """Return what is shared of this kind; a new one, of nobody else, where nothing is shared."""
+        if self._shared is None:
+            return make()
+        if make not in self._shared:
+            self._shared[make] = make()
+        found: T = self._shared[make]
+        return found
 
     def __call__(self, text: Text) -> int:
         # The cache keeps its keys in memory, so never a long text as a string.

@@ -38,8 +38,7 @@ from ..storage.backups import undo
 from ..storage.files import Stamp, check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import factor_of
-from ..window.decision import window_of
-from ..window.size import signs_of
+from ..window.decision import signs_of, window_of
 from ..window.use import in_use, overhead_of
 from .choice import Configurations, Places, UserChoice
 

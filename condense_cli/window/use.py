@@ -1,14 +1,19 @@
-"""Measure how full the context is: by the API's last count and what follows it, or else by our own count."""
+"""Measure how full the context is: by the API's last count and what follows it, or else by our own count.
+
+`Sizing` is a transcript measured for the decision to condense it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.models import Configuration
+from ..config.own import UserConfiguration
 from ..core.markers import is_marked, parse_summary
 from ..core.transcript import FirstRequest, Message, Transcript
 from ..core.values import STANDING_ROLES, Role, Usage
@@ -16,7 +21,17 @@ from ..formats import format_named
 from ..money.prices import context_window
 from ..tokens.counting import Counter, encoding_for
 from ..tokens.factor import Factor, family_of, typical_of
-from .size import LARGEST_BESIDE, UNKNOWN, most_sent, signs_of
+from .decision import (
+    LARGEST_BESIDE,
+    UNKNOWN,
+    CheckDecision,
+    Window,
+    WindowFlags,
+    decide,
+    most_sent,
+    signs_of,
+    window_of,
+)
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
@@ -214,3 +229,41 @@ def _is_marked(message: Message, *, besides_summary: bool) -> bool:
 
 def _has_our_summary(message: Message) -> bool:
     return any(block.summarizes and parse_summary(block.text) for block in message.blocks)
+
+
+class Sizing(Struct, frozen=True):
+    """Inputs of the decision to condense, each computed on demand because that takes time.
+
+    `beside` returns the tokens in use besides the counted messages, and the source of that figure. `may_fall_back` is
+    called if a provider has failed.
+    """
+
+    window: Callable[[], Window]
+    beside: Callable[[], tuple[int, str]]
+    only_if_needed: bool = False
+    may_fall_back: Callable[[], bool] = lambda: True
+
+    @classmethod
+    def of(
+        cls,
+        transcript: Transcript,
+        configuration: Configuration,
+        count: Counter,
+        factor: Factor,
+        *,
+        user: Callable[[], UserConfiguration] = UserConfiguration,
+        asked: WindowFlags = WindowFlags(),  # noqa: B008
+        overhead: int | None = None,
+        only_if_needed: bool = False,
+    ) -> Sizing:
+        """Measure a transcript. `overhead` is the user's figure for the tokens besides the messages."""
+        return cls(
+            lambda: window_of(transcript.model, configuration, user(), asked, signs_of(transcript)),
+            lambda: beside_messages(transcript, count, factor, overhead),
+            only_if_needed,
+        )
+
+    def decide(self, tokens: int, configuration: Configuration) -> CheckDecision:
+        """Decide whether to condense a conversation of `tokens` model tokens."""
+        beside, source = self.beside()
+        return decide(self.window().sizes(tokens, beside, configuration, source))

@@ -26,10 +26,9 @@ from condense_cli.report import costs
 from condense_cli.report.sections import to_json
 from condense_cli.tokens.counting import Counter, encoding_for
 from condense_cli.tokens.factor import factor_of
-from condense_cli.window import sizing
-from condense_cli.window.decision import WindowFlags
+from condense_cli.window import use as sizing
+from condense_cli.window.decision import WindowFlags, signs_of
 from condense_cli.window.decision import window_of as window_of_model
-from condense_cli.window.size import signs_of
 
 NAMES = ["speed", "lossless"]
 

@@ -23,7 +23,7 @@ from condense_cli.providers import manager
 from condense_cli.providers.registry import Registry
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import Factor, Known
-from condense_cli.window.sizing import Sizing
+from condense_cli.window.use import Sizing
 
 LINES = b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n'
 TWICE = Factor(2.0, Known.TABLE, 0.1)

@@ -30,7 +30,6 @@ from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced
 from condense_cli.extractive.survey import Survey
 from condense_cli.tokens.counting import Counter
-from condense_cli.tokens.shared import sharing
 
 MARKER = 9
 OPENING = 4
@@ -518,7 +517,7 @@ def test_lines_that_were_read_before_say_the_same() -> None:
 
 def test_one_conversation_is_read_once_while_it_is_condensed_several_ways() -> None:
     messages, count = session("a", is_long=True).messages, Counter()
-    with sharing(count):
+    with count.sharing():
         first, second = Survey(messages, count), Survey(messages, count)
         assert first.known is second.known is not Survey(messages, Counter()).known
     assert first.known is not Survey(messages, count).known

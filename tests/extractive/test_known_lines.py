@@ -23,7 +23,6 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import split
 from condense_cli.extractive.versions import DEFINITION, ERROR, Kind, kinds_of
 from condense_cli.tokens.counting import Counter
-from condense_cli.tokens.shared import sharing
 
 WORDS = ("error", "Error:", "E  ", "e  x", "FAILED", "not found", "def f", "class Fail", "plain", "erſt", "aſsert", "")
 LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join), max_size=6)
@@ -53,7 +52,7 @@ def test_what_was_typed_is_told_alike_however_often_states_are_read() -> None:
         anthropic(user("Go."), *turn, pasted).messages,
     ]
     count = Counter()
-    with sharing(count):
+    with count.sharing():
         found = [own_units(state, count) for state in states]
     assert found == [*map(own_units, states)]
     assert (found[0][4, 0], found[1][4, 0], found[2][2, 0]) == ((0,), None, None)
@@ -66,7 +65,7 @@ def test_what_was_typed_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     splitting = Mock(wraps=split)
     monkeypatch.setattr(answers, "split", splitting)
     count = Counter()
-    with sharing(count):
+    with count.sharing():
         assert own_units(state, count) == own_units(state, count) == own_units(state)
     assert [one.args[0] for one in splitting.call_args_list] == ["Go.", f"Why is it slow?\n{log}"] * 2
 
@@ -104,7 +103,7 @@ def test_what_is_said_again_is_looked_for_once_in_one_state(monkeypatch: pytest.
     messages, count = anthropic(user("Go."), *(assistant("I look again."), user("On.")) * 4).messages, Counter()
     looking = Mock(wraps=restated_units)
     monkeypatch.setattr(reading, "restated_units", looking)
-    with sharing(count):
+    with count.sharing():
         first, second = Survey(messages, count), Survey(messages, count)
         third = Survey(messages[:-2], count)
         assert first.restated == second.restated == {(place, 0, ()): [0] for place in (1, 3, 5)}
@@ -114,9 +113,9 @@ def test_what_is_said_again_is_looked_for_once_in_one_state(monkeypatch: pytest.
 
 def test_whoever_shares_lines_already_goes_on_sharing_them() -> None:
     messages, count = anthropic(user("Go."), assistant("Done.")).messages, Counter()
-    with sharing(count):
+    with count.sharing():
         outer = Survey(messages, count).known
-        with sharing(count):
+        with count.sharing():
             assert Survey(messages, count).known is outer
         assert known_to(count) is outer
     assert known_to(count) is not outer

@@ -30,7 +30,7 @@ from condense_cli.providers.manager import CHECK
 from condense_cli.providers.registry import FoundPlugin, Registry
 from condense_cli.tokens.counting import Counter
 from condense_cli.window.decision import Window
-from condense_cli.window.sizing import Sizing
+from condense_cli.window.use import Sizing
 
 NATIVE = Configuration(provider="native", native=NativeConfig(max_messages_to_keep=3))
 SLIDING = replace(NATIVE, fallback="sliding_window")

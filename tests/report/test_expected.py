@@ -14,7 +14,6 @@ from condense_cli import api
 from condense_cli.quality.losses import losses
 from condense_cli.report.run.expected import expected_by_name
 from condense_cli.tokens.counting import Counter
-from condense_cli.tokens.shared import sharing
 
 SAMPLE = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
 CHAT = str(PROJECT / "sample_transcripts" / "bugfix-chat.jsonl")
@@ -42,7 +41,7 @@ def test_what_a_run_has_read_changes_nothing(preset: str) -> None:
         return expected_by_name([("", result, ())], count), losses(transcript.messages, after, count)
 
     alone, common = Counter.of(transcript), Counter.of(transcript)
-    with sharing(common):
+    with common.sharing():
         assert told(common) == told(alone)
 
 

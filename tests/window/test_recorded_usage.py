@@ -21,7 +21,7 @@ from condense_cli.formats.requests import recorded_requests
 from condense_cli.money.bill import Billed
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import AS_COUNTED, typical_of
-from condense_cli.window.size import signs_of
+from condense_cli.window.decision import signs_of
 from condense_cli.window.use import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]

@@ -27,8 +27,7 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import WindowSigns
 from condense_cli.formats.engine import client_text
 from condense_cli.money.prices import context_window
-from condense_cli.window.decision import WindowFlags, window_of
-from condense_cli.window.size import NAMED, RECORDED_USE, signs_of, window_size
+from condense_cli.window.decision import NAMED, RECORDED_USE, WindowFlags, signs_of, window_of, window_size
 
 
 class Snapshot:

@@ -38,8 +38,7 @@ from ...report.run.sections import known_cost, summarized
 from ...tokens.counting import Counter
 from ...tokens.factor import CountName, Factor
 from ...window.decision import Window, WindowFlags
-from ...window.sizing import Sizing
-from ...window.use import remarks_on_usage
+from ...window.use import Sizing, remarks_on_usage
 from ..commands.shrink import RunOptions
 from ..console import console
 from ..options import Spending

@@ -15,8 +15,7 @@ from ...errors import ExitStatus, UsageError
 from ...report.lists import check as facts
 from ...report.sections import to_json
 from ...tokens.counting import Counter
-from ...window.decision import WindowFlags, window_of
-from ...window.size import signs_of
+from ...window.decision import WindowFlags, signs_of, window_of
 from ..commands.decide import CheckOptions
 from ..console import between_words, console, write_text
 from .counting import count_asked, factor_for

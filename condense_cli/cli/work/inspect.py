@@ -17,8 +17,7 @@ from ...report.inspection import facts, sections
 from ...report.sections import to_json
 from ...rows.many_files import files_in
 from ...rows.reading import rows_in
-from ...window.decision import window_of
-from ...window.size import signs_of
+from ...window.decision import signs_of, window_of
 from ..commands.look import InspectOptions
 from ..console import bar, print_parts, write_text
 from .counting import check_one, count_asked, counted_transcript

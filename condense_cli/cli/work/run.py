@@ -21,7 +21,6 @@ from ...report.run.shortcomings import why_status
 from ...report.sections import to_json_line
 from ...rows.reading import rows_in
 from ...tokens.counting import Counter
-from ...tokens.shared import sharing
 from ..commands.shrink import RunOptions, Showing
 from ..console import say, tell, write_out
 from ..options import TARGETS
@@ -169,7 +168,7 @@ def run_one(
             if treatment.to is None:
                 to.check(transcript)
             count = Counter.of(transcript, work.configuration.counter)
-            shared.enter_context(sharing(count))
+            shared.enter_context(count.sharing())
             with summaries_for(work.configuration, count, treatment.calls) as summaries:
                 condensed = Worker(work, treatment.calls, summaries, registry, time.perf_counter)
                 result = condensed(transcript, count, on_pass=tell_pass)

@@ -25,7 +25,7 @@ from ...lossless.decode import decode
 from ...tokens.counting import BUILT_IN, Counter, CounterName, Encoding
 from ...tokens.factor import Factor
 from ...toolcalls.tools import arguments_of, path_argument, string_values
-from ...window.size import UNKNOWN, signs_of, window_size
+from ...window.decision import UNKNOWN, signs_of, window_size
 from ...window.use import RECORDED, InUse, in_use, overhead_of, remarks_on_usage
 from ..run.facts import Counting, Slim, estimated_tokens, slim_of
 from ..run.shortcomings import of_another

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ...core.wording import plural
-from ...window.size import LISTED
+from ...window.decision import LISTED
 from ..counted import carried, counted, source_text
 from ..run.sections import kinds_text
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
