@@ -71,6 +71,16 @@ def print_parts(parts: Iterable[Part | RenderableType]) -> None:
             screen.print(part)
 
 
+def print_report(found: object, parts: Callable[[], Iterable[Part | RenderableType]], *, as_json: bool) -> None:
+    """Print the facts of a report as JSON, or else its parts."""
+    if not as_json:
+        print_parts(parts())
+        return
+    from ..report.sections import to_json
+
+    write_text(to_json(found))
+
+
 def _rendered(parts: Iterable[Part | RenderableType], screen: Console) -> Iterator[RenderableType]:
     from ..report.terminal import render
 

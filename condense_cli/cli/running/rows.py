@@ -32,7 +32,8 @@ from ...errors import ExitStatus, UsageError
 from ...passes.flags import missed_keeps
 from ...report.costs import dollars
 from ...report.counted import of_several
-from ...report.inspection.facts import CONTENT_TYPES, MARKUP
+from ...report.inspection.facts import CONTENT_TYPES
+from ...report.inspection.sections import content_table, tools_table
 from ...report.run.sections import sentences
 from ...report.sections import BLANK, SHAPE, Part, Sentence, Table, as_warnings, to_json
 from ...report.text import TokenShare, ToolShare, percent, tool_shares
@@ -478,19 +479,10 @@ def _inspection_parts(found: RowsInspection) -> Iterator[Part]:
     headline = f"{plural(found.tokens, 'token')} in {plural(found.rows, 'row')}, {plural(found.messages, 'message')}"
     yield Sentence(f"{headline}, {found.tokens_per_row:,} tokens a row", "bold")
     yield BLANK
-    rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f}%"] for each in found.content_types]
-    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f}%"])
-    bars = [*(each.tokens for each in found.content_types), found.constants]
-    yield Table(("content", "tokens", "share"), rows, (1, 2), bars=bars)
+    yield content_table(found.content_types, found.constants, found.tokens)
     if found.tools:
         yield BLANK
-        columns = ("tool", "tokens", "share", "calls", "parameters", "results")
-        tools = [
-            [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f}%"]
-            + [f"{number:,}" for number in (each.calls, each.parameters, each.results)]
-            for each in found.tools
-        ]
-        yield Table(columns, tools, range(1, 6), bars=[each.tokens for each in found.tools])
+        yield tools_table(found.tools)
     if found.largest_rows:
         yield BLANK
         largest = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,10 +14,9 @@ from ...errors import UsageError
 from ...passes.condensation import Condensation
 from ...providers.registry import Registry
 from ...report.estimate import sections
-from ...report.sections import to_json
 from ...rows.reading import rows_in
 from ..commands.decide import EstimateOptions
-from ..console import print_parts, say, write_text
+from ..console import print_report, say
 from ..running.job import SummaryUse, summary_use
 from .counting import check_one, count_asked, counted_transcript
 from .providing import checked, provider_with, registry_of_user, say_error
@@ -26,22 +24,15 @@ from .reading import check_rows, check_targets, input_file, name_of, read_transc
 from .settings import counter_of, presets_here, settings_if_any
 
 
-class _Ways(NamedTuple):
-    """The configurations to compare, by name; those of `presets` come first."""
-
-    presets: list[str]
-    configurations: list[tuple[str, Configuration]]
-    registry: Registry
-
-
 def estimate(options: EstimateOptions) -> None:
     """Print the comparison. Raises CondenseError."""
     check_targets(options.target_tokens, options.target_percent)
     # With --session all arguments are presets.
     file = input_file(None if options.session is not None else options.file, options.session)
-    ways = _ways(options, registry_of_user())
+    registry = registry_of_user()
+    presets, configurations = _ways(options, registry)
     settings = settings_if_any()
-    _warn_of_settings(ways.presets, settings)
+    _warn_of_settings(presets, settings)
     counter = counter_of(options.counter, settings)
     how, calls = count_asked(options, settings)
     kind = rows_in(file, options.format)
@@ -55,11 +46,10 @@ def estimate(options: EstimateOptions) -> None:
             "--overhead-tokens": options.overhead_tokens,
         }
         check_rows(file, of_one)
-        configurations = [(name, replace(each, counter=counter)) for name, each in ways.configurations]
+        configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
         check_one(how, "this is a set of rows")
-        providers = ways.registry.given
         estimate_rows(
-            file, kind, configurations, providers, model=options.model, how=how, calls=calls, json=options.json
+            file, kind, configurations, registry.given, model=options.model, how=how, calls=calls, json=options.json
         )
         return
     transcript = read_transcript(file, options.format, options.lenient)
@@ -75,10 +65,10 @@ def estimate(options: EstimateOptions) -> None:
 
     found = estimated(
         counted.transcript,
-        ways.configurations,
+        configurations,
         count=counted.count,
         factor=counted.factor,
-        registry=ways.registry,
+        registry=registry,
         target_tokens=options.target_tokens,
         target_percent=options.target_percent,
         overhead_tokens=options.overhead_tokens,
@@ -87,21 +77,18 @@ def estimate(options: EstimateOptions) -> None:
         source=source,
         told=told,
     )
-    if options.json:
-        write_text(to_json(found))
-    else:
-        print_parts(sections(found))
+    print_report(found, lambda: sections(found), as_json=options.json)
 
 
-def _ways(options: EstimateOptions, registry: Registry) -> _Ways:
-    """Return the named presets and providers, or all presets. Raises CondenseError."""
+def _ways(options: EstimateOptions, registry: Registry) -> tuple[list[str], list[tuple[str, Configuration]]]:
+    """Return names of presets, and their configurations and those of providers by name. Raises CondenseError."""
     here = presets_here()
     first = [options.file] if options.session is not None and options.file is not None else []
     named = list(dict.fromkeys([*first, *options.presets, *options.preset]))
     names = named or ([] if options.provider else here.names())
     configurations = [(name, checked(here.named(name), registry)) for name in names]
     configurations += _of_providers(options.provider, options.assignments, registry)
-    return _Ways(names, configurations, registry)
+    return names, configurations
 
 
 def _of_providers(

@@ -26,14 +26,13 @@ from ...quality.evaluation import Evaluated
 from ...report import evaluation, recorded
 from ...report.evaluation import ModelWay, model_way
 from ...report.page.evaluation import draw, evaluation_page, recorded_page
-from ...report.sections import to_json
 from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.extras import missing
 from ...storage.files import check_folder, check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
 from ...tokens.counting import Counter
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
-from ..console import bar, print_parts, say, write_text
+from ..console import bar, print_report, say
 from ..running.job import calls_of, summaries_for
 from ..running.workers import may_call
 from .providing import checked, registry_of_user
@@ -100,10 +99,7 @@ def evaluate(options: EvaluateOptions) -> None:
         draw_picture(found, options.plot)
     if options.html is not None:
         write_page(options.html, evaluation_page(found))
-    if options.json:
-        write_text(to_json(found))
-    else:
-        print_parts(evaluation.sections(found))
+    print_report(found, lambda: evaluation.sections(found), as_json=options.json)
     status = models.status if models else ExitStatus.DONE
     raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
@@ -214,10 +210,7 @@ def _judge(names: list[str], plan: Plan, options: EvaluateOptions, *, jobs: int)
     )
     if options.html is not None:
         write_page(options.html, recorded_page(report))
-    if options.json:
-        write_text(to_json(report))
-    else:
-        print_parts(recorded.sections(report))
+    print_report(report, lambda: recorded.sections(report), as_json=options.json)
     return ExitStatus.DONE if report.files else ExitStatus.INPUT
 
 

@@ -14,12 +14,11 @@ from ...errors import CondenseError, UsageError
 from ...money.bill import BilledRequest
 from ...report import history
 from ...report.inspection import facts, sections
-from ...report.sections import to_json
 from ...rows.many_files import files_in
 from ...rows.reading import rows_in
 from ...window.decision import signs_of, window_of
 from ..commands.look import InspectOptions
-from ..console import bar, print_parts, write_text
+from ..console import bar, print_report
 from .counting import check_one, count_asked, counted_transcript
 from .reading import check_rows, input_file, name_of, read_transcript
 from .settings import counter_of, settings_if_any
@@ -64,11 +63,9 @@ def inspect(options: InspectOptions) -> None:
         overhead_tokens=options.overhead_tokens,
         window=(window.tokens, window.source),
     )
-    if options.json:
-        write_text(to_json(found))
-        return
     is_answer_enough = sys.stdout.isatty() and not options.shows_all and options.top is None
-    print_parts((sections.answer if is_answer_enough else sections.sections)(found))
+    parts = sections.answer if is_answer_enough else sections.sections
+    print_report(found, lambda: parts(found), as_json=options.json)
 
 
 def _history(options: InspectOptions) -> None:
@@ -103,10 +100,7 @@ def _history(options: InspectOptions) -> None:
             done(number)
     top = options.top or (None if options.shows_all or options.json else _TOP)
     result = history.build(found, unread, top=top)
-    if options.json:
-        write_text(to_json(result))
-    else:
-        print_parts(history.sections(result))
+    print_report(result, lambda: history.sections(result), as_json=options.json)
 
 
 def _files(options: InspectOptions) -> tuple[list[str], set[str]]:

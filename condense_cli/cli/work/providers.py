@@ -6,9 +6,8 @@ from msgspec import to_builtins
 
 from ...providers.registry import Registry
 from ...report.lists.providers import comparison, description, facts_of, measured, options_of
-from ...report.sections import to_json
 from ..commands.settings import ListProviders, ShowProvider
-from ..console import print_parts, say, write_text
+from ..console import print_report, say
 from .providing import registry_of_user
 from .settings import settings_if_any
 
@@ -20,12 +19,9 @@ def list_providers(options: ListProviders) -> None:
     entries = [facts_of(entry, figures, default) for entry in registry.all()]
     for warning in registry.warnings:
         say(f"condense: warning: {warning}")
-    if options.json:
-        about = {key: value for key, value in to_builtins(figures).items() if key != "providers"}
-        found = {"version": 1, "measured": about, "providers": entries, "warnings": registry.warnings}
-        write_text(to_json(found))
-        return
-    print_parts(comparison(entries, figures))
+    about = {key: value for key, value in to_builtins(figures).items() if key != "providers"}
+    found = {"version": 1, "measured": about, "providers": entries, "warnings": registry.warnings}
+    print_report(found, lambda: comparison(entries, figures), as_json=options.json)
 
 
 def show_provider(options: ShowProvider) -> None:
@@ -33,12 +29,9 @@ def show_provider(options: ShowProvider) -> None:
     registry = registry_of_user()
     entry = registry.entry(options.name)
     facts = facts_of(entry, measured(), _default(registry))
-    if options.json:
-        settings = list(options_of(entry.provider.settings))
-        found = {"version": 1, "provider": facts, "options": settings, "schema": entry.provider.schema()}
-        write_text(to_json(found))
-        return
-    print_parts(description(entry, facts))
+    settings = list(options_of(entry.provider.settings))
+    found = {"version": 1, "provider": facts, "options": settings, "schema": entry.provider.schema()}
+    print_report(found, lambda: description(entry, facts), as_json=options.json)
 
 
 def _default(registry: Registry) -> str:

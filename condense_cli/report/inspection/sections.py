@@ -11,7 +11,7 @@ from ...window.decision import LISTED
 from ..counted import carried, counted, source_text
 from ..run.sections import kinds_text
 from ..sections import BLANK, Part, Sentence, Table, as_warnings
-from ..text import BlockShare, percent, percent_text
+from ..text import BlockShare, TokenShare, ToolShare, percent, percent_text
 from .facts import DIFFERENCE, MARKUP, Inspection, Parts, Repeats, compactions_table
 
 _FIRST = 5
@@ -75,10 +75,10 @@ def _compactions(found: Inspection) -> Iterator[Part]:
 def _fillers(found: Inspection) -> Iterator[Part]:
     """Yield the tables by type, tool and file."""
     if found.messages:
-        yield _content_types(found)
+        yield content_table(found.content_types, found.tokens.constants, found.tokens.total)
     if found.tools:
         yield BLANK
-        yield _tools(found)
+        yield tools_table(found.tools)
     if found.files:
         yield BLANK
         yield _files(found)
@@ -117,16 +117,16 @@ def _in_use(found: Parts) -> Table:
     return Table(("part", "tokens", "share", ""), rows, (1, 2))
 
 
-def _content_types(found: Inspection) -> Table:
-    rows = [[share.name, f"{share.tokens:,}", percent_text(share.percent)] for share in found.content_types]
-    if found.tokens.constants:
-        constants = found.tokens.constants
-        rows.append([MARKUP, f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
-    bars = [*(share.tokens for share in found.content_types), found.tokens.constants][: len(rows)]
+def content_table(shares: Sequence[TokenShare], constants: int, total: int) -> Table:
+    """Return a row for each content type, and one for what messages and calls cost besides."""
+    rows = [[share.name, f"{share.tokens:,}", percent_text(share.percent)] for share in shares]
+    if constants:
+        rows.append([MARKUP, f"{constants:,}", percent_text(percent(constants, total))])
+    bars = [*(share.tokens for share in shares), constants][: len(rows)]
     return Table(("content", "tokens", "share"), rows, (1, 2), bars=bars)
 
 
-def _tools(found: Inspection) -> Table:
+def tools_table(shares: Sequence[ToolShare]) -> Table:
     rows = [
         [
             share.name or "(unknown)",
@@ -136,9 +136,9 @@ def _tools(found: Inspection) -> Table:
             f"{share.parameters:,}",
             f"{share.results:,}",
         ]
-        for share in found.tools
+        for share in shares
     ]
-    bars = [share.tokens for share in found.tools]
+    bars = [share.tokens for share in shares]
     columns = ("tool", "tokens", "share", "calls", "parameters", "results")
     return Table(columns, rows, (1, 2, 3, 4, 5), bars=bars)
 
