@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 
 ANYWHERE = ("--no-color", "--debug")
@@ -16,6 +15,8 @@ def main() -> None:
 
         run(sys.argv[2:])
         return
+    import gc
+
     # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
     gc.disable()
     try:
