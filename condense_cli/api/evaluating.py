@@ -63,6 +63,27 @@ class Plan(Struct, frozen=True):
             *(KNOWN_WAYS[name] for name in self.against),
         ]
 
+    def measure(
+        self,
+        transcript: Transcript,
+        name: str = "",
+        done: Callable[[float], None] = lambda share: None,
+        ways: Sequence[Way] | None = None,
+        clock: Callable[[], float] = time.process_time,
+    ) -> Evaluated:
+        return _evaluate(
+            transcript,
+            self.ways if ways is None else ways,
+            budgets=self.budgets,
+            cuts=self.cuts,
+            smallest=self.smallest,
+            witnesses=self.witnesses,
+            name=name,
+            count=Counter.of(transcript, self.counter),
+            clock=clock,
+            done=done,
+        )
+
 
 class Unread(Struct, frozen=True):
     """A file that could not be read, and the reason."""
@@ -159,9 +180,16 @@ def evaluate(
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
-    plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest, counter=counter)
-    plan = replace(plan, witnesses=tuple(witnesses))
-    return measured(_measured("", a_transcript(transcript), plan, lambda share: None), budgets)
+    plan = Plan(
+        tuple(named.items()),
+        tuple(against),
+        tuple(budgets),
+        tuple(cuts),
+        smallest,
+        counter=counter,
+        witnesses=tuple(witnesses),
+    )
+    return measured(plan.measure(a_transcript(transcript)), budgets)
 
 
 def check_witnesses(names: Sequence[str]) -> None:
@@ -210,14 +238,10 @@ def evaluate_files(
         return evaluate_in_turn(names, plan, done)
     found: list[Evaluated | Unread] = []
     # Files differ in length: one at a time, so that no process waits for a long one.
-    for result in in_order(partial(_of_plan, plan), names, min(jobs, len(names)), ahead=len(names)):
+    for result in in_order(partial(evaluate_file, plan=plan), names, min(jobs, len(names)), ahead=len(names)):
         found.append(result)
         done(len(found))
     return found
-
-
-def _of_plan(plan: Plan, name: str) -> Evaluated | Unread:
-    return evaluate_file(name, plan)
 
 
 def evaluate_in_turn(
@@ -233,15 +257,11 @@ def evaluate_in_turn(
 
     `done` is called as by `evaluate_files`.
     """
-    found = []
-    for number, name in enumerate(names):
-        found.append(evaluate_file(name, plan, partial(_add, done, number), ways=ways, clock=clock))
-        done(number + 1)
+    found: list[Evaluated | Unread] = []
+    for name in names:
+        found.append(evaluate_file(name, plan, lambda share: done(len(found) + share), ways=ways, clock=clock))
+        done(len(found))
     return found
-
-
-def _add(done: Callable[[float], None], files: int, share: float) -> None:
-    done(files + share)
 
 
 def evaluate_file(
@@ -255,33 +275,11 @@ def evaluate_file(
     """Measure one file; "-" is standard input."""
     try:
         transcript = api.load(name, format=plan.format, lenient=plan.lenient)
-        return _measured(name, transcript, plan, done, ways, clock)
+        return plan.measure(transcript, name, done, ways, clock)
     except GoneError as error:
         raise GoneError(f"{name}: {error.message}") from error
     except CondenseError as error:
         return Unread(name, error.message)
-
-
-def _measured(
-    name: str,
-    transcript: Transcript,
-    plan: Plan,
-    done: Callable[[float], None],
-    ways: Sequence[Way] | None = None,
-    clock: Callable[[], float] = time.process_time,
-) -> Evaluated:
-    return _evaluate(
-        transcript,
-        plan.ways if ways is None else ways,
-        budgets=plan.budgets,
-        cuts=plan.cuts,
-        smallest=plan.smallest,
-        witnesses=plan.witnesses,
-        name=name,
-        count=Counter.of(transcript, plan.counter),
-        clock=clock,
-        done=done,
-    )
 
 
 BESIDE: Final = ("balanced",)

@@ -120,9 +120,8 @@ def _suppresses_text(config: IndividualConfig) -> bool:
 
 def target_warnings(configuration: Configuration) -> list[str]:
     """Yield warnings about the target of a file by itself; as a project's file it may get a preset's passes."""
-    has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
     is_smart = configuration.provider in (None, "smart")
-    if not has_target or not is_smart or configuration.passes or has_phases(configuration):
+    if not configuration.has_target or not is_smart or configuration.passes or has_phases(configuration):
         return []
     return ["There is a target but no pass works toward it; name a preset or add such a pass."]
 

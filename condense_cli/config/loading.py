@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from copy import deepcopy
 from functools import cache, lru_cache
@@ -13,15 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.lazy_pattern import lazy_pattern
+from ..core.markers import content_hash
 from ..core.wording import nearest, percent_in, quoted
 from ..errors import ConfigurationError, all_together
 from .base import with_numbers
 from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
-from .packaged.known import values_in
 from .positions import KeyPath, Positions, fields_at, is_at, types_at, unknown_key, value_at
-from .preset_folders import PACKAGE, PresetFolders
+from .preset_folders import PACKAGE, PresetFolders, presets_folder
 
+PACKED: Final = Path(__file__).with_name("packaged") / "presets"
+"""The package's presets as values, plain ones in `.json` and typed ones in `.py`."""
 _MOST_FAULTS: Final = 50
 LARGEST: Final = 1_000_000
 """Characters of a configuration; a device or a pipe may have no end."""
@@ -119,17 +122,24 @@ def read_values(text: str, name: str) -> tuple[Any, Positions]:
 
 def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
     text = read_text(path)
-    return _packaged(path, text) or parse_with_positions(text, str(path), folder, presets)
+    return packaged(path, text) or parse_with_positions(text, str(path), folder, presets)
 
 
 @lru_cache(maxsize=32)
-def _packaged(path: Path, text: str) -> Loaded | None:
-    """Return a preset of the package, checked when it was packed; None for any other file."""
-    found = values_in(path, text)
-    if found is None:
+def packaged(path: Path, text: str) -> Loaded | None:
+    """Return a preset of the package as it was written down when it was packed: with it, a run need not import the
+    parser of YAML, nor learn all types. Of any other file, and of one that changed since, nothing is known."""
+    known = _written_down().get(path.name, {}) if path.parent == presets_folder() else {}
+    if known.get("hash") != content_hash(text):
         return None
-    values, configuration = found
-    return Loaded(str(path), values, configuration=configuration, positions=Positions(str(path)))
+    from .packaged.presets import PRESETS  # Here, so that it can be written anew when types have changed.
+
+    return Loaded(str(path), known["values"], configuration=PRESETS[path.name], positions=Positions(str(path)))
+
+
+@cache
+def _written_down() -> dict[str, dict[str, Any]]:
+    return dict(json.loads(PACKED.with_suffix(".json").read_bytes()))
 
 
 def read_text(path: Path) -> str:

@@ -449,6 +449,10 @@ class Configuration(_Base, frozen=True, kw_only=True):
     llm_phase: LlmPhase | None = None
     fallback_phase: FallbackPhase | None = None
 
+    @property
+    def has_target(self) -> bool:
+        return self.target_tokens is not None or self.target_reduction_percent is not None
+
 
 class FileConfiguration(Configuration, frozen=True, kw_only=True):
     """What a file may say: a configuration, or a preset and what is different from it."""

@@ -129,6 +129,12 @@ def text_in(holder: Any, *keys: Any) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def object_in(holder: Any, *keys: Any) -> dict[str, Any]:
+    """Return the object that keys of nested objects lead to, or an empty one."""
+    found = value_in(holder, *keys)
+    return found if isinstance(found, dict) else {}
+
+
 def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
     """Parse one JSON text.
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import text_in, value_in
+from ..core.json_text import object_in, text_in, value_in
 from ..core.transcript import SERVER_CALLS, Block, JsonPath, Message, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from .engine import client_text
@@ -83,7 +83,7 @@ class BlockReader:
         """
         whole = attachment_block(part, record, owner, tool=self._tools.get(part["tool_use_id"]))
         content = part.get("content")
-        inside = content if isinstance(content, dict) else {}
+        inside = object_in(content)
         if any(isinstance(inside[key], str) for key in inside.keys() - _OF_SERVERS):
             yield replace(whole, is_unknown=True)
             return

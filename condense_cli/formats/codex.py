@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.transcript import Block, FirstRequest, JsonPath, Message, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -289,8 +289,7 @@ class _Notes:
             # A fork repeats the head of the session that it comes from; its own is first.
             self.envelope = self.envelope or _sent_always(payload)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            info = payload["info"] if isinstance(payload.get("info"), dict) else {}
-            last = info["last_token_usage"] if isinstance(info.get("last_token_usage"), dict) else {}
+            info, last = object_in(payload, "info"), object_in(payload, "info", "last_token_usage")
             tokens = last.get("input_tokens")
             # The event comes again, with the same totals, when only the limits of the account are news.
             if isinstance(tokens, int) and tokens > 0 and info.get("total_token_usage") != self._total:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Block, Message, Source, Transcript
 from ..core.values import BlockKind, Container, Role
 from ..core.wording import brief, quoted
@@ -24,6 +25,7 @@ from ..errors import CondenseError, TranscriptError
 from . import parse
 from .claude_code.chain import shortened
 from .engine.base import objects_with
+from .engine.blocks import listed
 from .engine.client_text import is_injected
 from .engine.writing import join
 
@@ -66,26 +68,23 @@ CLEARED: Final = "[Old tool result content cleared]"
 
 def _claude_code(source: Source) -> Iterator[Compacted]:
     for record, value in objects_with(source, "compact_boundary", "microcompact_boundary", "tool_results_cut"):
-        attachment = value.get("attachment")
         if value.get("subtype") == "compact_boundary":
-            noted = _object(value.get("compactMetadata"))
             end = _first_said(source, record, value)
-            yield Compacted(
-                range(record, end), end, is_auto=_is_auto(noted.get("trigger")), said_before=_tokens(noted, "preTokens")
-            )
+            yield Compacted(range(record, end), end, **_noted(value.get("compactMetadata")))
         elif value.get("subtype") == "microcompact_boundary":
-            noted = _object(value.get("microcompactMetadata"))
-            calls = noted.get("compactedToolIds")
-            yield Compacted(
-                range(record, record + 1),
-                record + 1,
-                CompactionKind.CLEARED,
-                is_auto=_is_auto(noted.get("trigger")),
-                said_before=_tokens(noted, "preTokens"),
-                cleared=tuple((str(call), CLEARED) for call in (calls if isinstance(calls, list) else ())),
-            )
-        elif isinstance(attachment, dict) and attachment.get("type") == "tool_results_cut":
+            noted = value.get("microcompactMetadata")
+            cleared = tuple((str(call), CLEARED) for call in listed(noted, "compactedToolIds"))
+            wrote = range(record, record + 1)
+            yield Compacted(wrote, record + 1, CompactionKind.CLEARED, cleared=cleared, **_noted(noted))
+        elif value_in(value, "attachment", "type") == "tool_results_cut":
             yield Compacted(range(record, record + 1), record + 1, CompactionKind.CLEARED, is_auto=True)
+
+
+def _noted(about: Any) -> dict[str, Any]:
+    """Return what Claude Code notes of a compaction."""
+    trigger = value_in(about, "trigger")
+    is_auto = trigger == "auto" if isinstance(trigger, str) else None
+    return {"is_auto": is_auto, "said_before": _tokens(about, "preTokens")}
 
 
 def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> int:
@@ -99,7 +98,7 @@ def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> in
             continue
         if bool(value.get("isSidechain")) != bool(written.get("isSidechain")):
             continue
-        content = _object(value.get("message")).get("content")
+        content = value_in(value, "message", "content")
         is_of_client = value.get("isCompactSummary") is True or value.get("isMeta") is True
         is_of_client = is_of_client or (isinstance(content, str) and is_injected(content))
         times = [str(each.get("timestamp") or "") for each in (written, value)]
@@ -111,11 +110,8 @@ def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> in
 def _opencode(source: Source) -> Iterator[Compacted]:
     """Find requests with a part that says so, and the summary that answers each."""
     for record, value in objects_with(source, "compaction"):
-        parts = value.get("parts")
-        found = [
-            part for part in (parts if isinstance(parts, list) else ()) if _object(part).get("type") == "compaction"
-        ]
-        summary = _summary_of(source, record, _object(value.get("info")).get("id")) if found else None
+        found = [part for part in listed(value, "parts") if value_in(part, "type") == "compaction"]
+        summary = _summary_of(source, record, value_in(value, "info", "id")) if found else None
         if summary is not None:
             yield Compacted(range(record, summary + 1), summary + 1, is_auto=found[0].get("auto") is True)
 
@@ -123,13 +119,9 @@ def _opencode(source: Source) -> Iterator[Compacted]:
 def _summary_of(source: Source, request: int, record_id: Any) -> int | None:
     for record in range(request + 1, source.listed):
         value = None if record in source.unparsed else json_text.parse(source.raw(record))
-        info = _object(_object(value).get("info"))
-        if (
-            info.get("summary") is True
-            and info.get("parentID") == record_id
-            and info.get("finish")
-            and not info.get("error")
-        ):
+        info = value_in(value, "info")
+        is_answer = value_in(info, "summary") is True and info.get("parentID") == record_id
+        if is_answer and info.get("finish") and not info.get("error"):
             return record
     return None
 
@@ -161,8 +153,7 @@ def _log(word: str, key: str) -> Finder:
     def find(source: Source) -> Iterator[Compacted]:
         for record, value in objects_with(source, word):
             if value.get(key) == word and "observation" not in value:
-                noted = _object(value.get("args")) | value
-                has_text = key == "type" or bool(noted.get("summary"))
+                has_text = key == "type" or bool(value.get("summary", value_in(value, "args", "summary")))
                 kind = CompactionKind.SUMMARY if has_text else CompactionKind.DROPPED
                 said = _tokens(value, "tokensBefore")
                 yield Compacted(range(record, record + 1), record + 1, kind, said_before=said)
@@ -186,16 +177,8 @@ _MOST_TOKENS: Final = 10**12
 """Tokens. A larger number is a mistake, and would not fit into a report."""
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _is_auto(trigger: Any) -> bool | None:
-    return trigger == "auto" if isinstance(trigger, str) else None
-
-
-def _tokens(noted: Mapping[str, Any], key: str) -> int:
-    tokens = noted.get(key)
+def _tokens(noted: Any, key: str) -> int:
+    tokens = value_in(noted, key)
     return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else 0
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import text_in, value_in
 from ..core.transcript import Block, JsonPath, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role
 from .engine import beside, client_text, writing
@@ -178,12 +178,10 @@ class _Reader:
     def _result(self, data: dict[str, Any], record: int) -> list[Block]:
         error, owner = data.get("error"), ("data",)
         holder, path = (error, ("error", "message")) if isinstance(error, dict) else (data.get("result"), _RESULT)
-        inside = holder if isinstance(holder, dict) else {}
         common = of_call(data["toolCallId"], self._tools, is_error=data.get("success") is False)
-        text = inside.get(path[1])
-        text = text if isinstance(text, str) else ""
+        text = text_in(holder, path[1]) or ""
         found = [text_block(text, record, ("data", *path), owner, kind=BlockKind.TOOL_RESULT, **common)]
-        for number, file in enumerate(listed(inside, "binaryResultsForLlm")):
+        for number, file in enumerate(listed(holder, "binaryResultsForLlm")):
             if isinstance(file, dict):
                 place = Place(record, ("data", "result", "binaryResultsForLlm", number))
                 is_image = str(file.get("mimeType")).startswith("image/")

@@ -32,7 +32,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import text_in, value_in
+from ..core.json_text import object_in, text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from ..errors import UnknownFormatError
@@ -78,7 +78,7 @@ def _read_vscode(document: Document, values: Iterator[Any]) -> Transcript:
 
 def _not_read(request: dict[str, Any]) -> Iterator[str]:
     """Name work of a request that is shown or answered, and not where its calls are."""
-    metadata = _metadata(request)
+    metadata = object_in(request, *_METADATA)
     rounds = metadata.get("toolCallRounds")
     kinds = (str(part.get("kind")) for part in listed(request, "response") if isinstance(part, dict))
     if not rounds and (metadata.get("toolCallResults") or any(kind.startswith("toolInvoc") for kind in kinds)):
@@ -90,15 +90,10 @@ def _not_read(request: dict[str, Any]) -> Iterator[str]:
             yield "round without a response"
 
 
-def _metadata(request: dict[str, Any]) -> dict[str, Any]:
-    metadata = value_in(request, "result", "metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
 def _turns_of_request(request: dict[str, Any], record: int) -> Iterator[tuple[Role, list[Block]]]:
-    metadata = _metadata(request)
+    metadata = object_in(request, *_METADATA)
     yield Role.USER, list(_asked(request, metadata, record))
-    rounds, results = listed(metadata, "toolCallRounds"), metadata.get("toolCallResults")
+    rounds, results = listed(metadata, "toolCallRounds"), object_in(metadata, "toolCallResults")
     if not rounds:
         parts = enumerate(listed(request, "response"))
         texts = ((n, part.get("value")) for n, part in parts if isinstance(part, dict) and "kind" not in part)
@@ -120,8 +115,7 @@ def _turns_of_request(request: dict[str, Any], record: int) -> Iterator[tuple[Ro
             for position, call in enumerate(listed(each, "toolCalls"))
         ]
         yield Role.ASSISTANT, [*said, *calls]
-        found = results if isinstance(results, dict) else {}
-        yield Role.TOOL, [block for call in calls for block in _result(call, found, record)]
+        yield Role.TOOL, [block for call in calls for block in _result(call, results, record)]
 
 
 def _asked(request: dict[str, Any], metadata: dict[str, Any], record: int) -> Iterator[Block]:

@@ -34,7 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -93,9 +93,8 @@ def _transcript(format_name: str, entries: list[_Entry], source: Source, unknown
             answered.update(block.answers for block in blocks if block.answers)
             if role is Role.ASSISTANT and blocks:
                 model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
-                tokens = entry.value.get("tokens")
-                if isinstance(tokens, dict):  # The count of what was sent includes what came from the cache.
-                    usages += recorded(len(messages), [tokens.get("input")], tokens.get("output"), model=model)
+                tokens = object_in(entry.value, "tokens")  # What was sent includes what came from the cache.
+                usages += recorded(len(messages), [tokens.get("input")], tokens.get("output"), model=model)
             if blocks:
                 messages.append(Message(len(messages), role, blocks))
         for key in entry.value.keys() - _LISTS:  # Objects in a list, as calls and parts are.
@@ -237,9 +236,7 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
         return text_block(part, record, path, owner, kind=kind, is_error=has_failed, **common)
     if not isinstance(part, dict):
         return unknown_block(part, record, path, owner, **common)
-    response = value_in(part, "functionResponse", "response")
-    if not isinstance(response, dict):
-        response = {}
+    response = object_in(part, "functionResponse", "response")
     inside = (*path, "functionResponse", "response")
     texts: tuple[tuple[Any, JsonPath], ...] = (
         (response.get("output"), (*inside, "output")),

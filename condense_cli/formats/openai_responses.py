@@ -30,7 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.markers import content_hash
 from ..core.transcript import IN_STRING, Block, JsonPath, Message, Place, Transcript
 from ..core.values import STANDING_ROLES, BlockKind, Family, Role
@@ -344,8 +344,7 @@ def _of_shell(output: list[Any], base: Block) -> Iterator[Block]:
     """Yield the blocks of what commands printed: a list of `{"stdout", "stderr", "outcome"}`."""
     for number, part in enumerate(output):
         where = (*base.owner, "output", number)
-        printed = part if isinstance(part, dict) else {}
-        outcome = printed["outcome"] if isinstance(printed.get("outcome"), dict) else {}
+        printed, outcome = object_in(part), object_in(part, "outcome")
         failed = outcome.get("type") == "timeout" or outcome.get("exit_code", 0) != 0
         texts = {key: printed[key] for key in ("stdout", "stderr") if isinstance(printed.get(key), str)}
         for key, text in texts.items():

@@ -28,7 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Family, Role, Usage
 from ..errors import UnknownFormatError
@@ -65,8 +65,7 @@ def _said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role)
         yield text_block(part["text"], record, (*owner, "text"), owner, is_user=is_user, **common)
     elif kind == "reasoning" and isinstance(part.get("text"), str):
         # Tokens of reasoning that only its provider can read. Each provider has its own object in the metadata.
-        metadata = part.get("metadata")
-        inner = [value for value in metadata.values() if isinstance(value, dict)] if isinstance(metadata, dict) else []
+        inner = [value for value in object_in(part, "metadata").values() if isinstance(value, dict)]
         estimate = sum(client_text.encrypted_thinking(value.get(key)) for value in inner for key in _ENCRYPTED)
         place = Place(record, (*owner, "text"))
         shown = part["text"]
@@ -172,10 +171,8 @@ class _Entry(Struct, frozen=True):
 
     def usage(self, message: int) -> Iterator[Usage]:
         """Yield the usage of an answer. That of a summary counted the messages that it replaces."""
-        tokens = self.info.get("tokens")
-        tokens = tokens if isinstance(tokens, dict) else {}
-        cache = tokens.get("cache")
-        numbers = [tokens.get("input"), *([cache.get("read"), cache.get("write")] if isinstance(cache, dict) else [])]
+        tokens = object_in(self.info, "tokens")
+        numbers = [value_in(tokens, *keys) for keys in (("input",), ("cache", "read"), ("cache", "write"))]
         is_older, model = self.info.get("summary") is True, self.info.get("modelID")
         yield from recorded(message, numbers, tokens.get("output"), is_older=is_older, model=model)
 
@@ -231,12 +228,7 @@ def _beginning(entries: list[_Entry]) -> tuple[int, str | None]:
 
 def evidence(value: Any) -> Evidence:
     is_message = isinstance(value, dict) and isinstance(value.get("parts"), list)
-    return Evidence.YES if is_message and _info(value).get("role") in tuple(_ROLES) else Evidence.NO
-
-
-def _info(value: Any) -> dict[str, Any]:
-    info = value_in(value, "info")
-    return info if isinstance(info, dict) else {}
+    return Evidence.YES if is_message and object_in(value, "info").get("role") in tuple(_ROLES) else Evidence.NO
 
 
 def _read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -247,7 +239,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
         if evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it has no parts, or no info with a role")
         parts = [_Part(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
-        entries.append(_Entry(_info(value), parts))
+        entries.append(_Entry(object_in(value, "info"), parts))
     return _transcript("opencode", entries, document.source)
 
 
@@ -257,7 +249,7 @@ def _complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style
         return
     source = meant.source
     summaries = {block.place.record for _, block in meant.blocks() if block.is_inserted}
-    infos = {record: _info(_value(source, record)) for record in range(len(source.spans))}
+    infos = {record: object_in(_value(source, record), "info") for record in range(len(source.spans))}
     records = {info.get("id"): record for record, info in infos.items() if isinstance(info.get("id"), str)}
     stay = [record for record in infos if record not in gone]
     requests = [record for record in stay if infos[record].get("role") == "user" or record in summaries]
@@ -284,7 +276,7 @@ def _value(source: Source, record: int) -> Any:
 def _new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     """Return a request of the user with the id and the time of the message that it replaces: these give the order."""
     old = json_text.parse_text(replaced)
-    info = _info(old)
+    info = object_in(old, "info")
     time, model = info.get("time"), info.get("model")
     answered_by = {"providerID": info.get("providerID") or "", "modelID": info.get("modelID") or ""}
     new: dict[str, Any] = {

@@ -22,7 +22,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import text_in, value_in
+from ..core.json_text import object_in, text_in, value_in
 from ..core.transcript import TEXT_CALL, Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Container, Family, Role
 from .anthropic import BlockReader
@@ -101,7 +101,7 @@ class _Reader:
     def __init__(self, events: list[Any]) -> None:
         self.model: str | None = None
         self.tools = ""
-        objects = [event if isinstance(event, dict) else {} for event in events]
+        objects = [*map(object_in, events)]
         self._answered = {
             event["cause"] for event in objects if "observation" in event and isinstance(event.get("cause"), int)
         }
@@ -319,7 +319,7 @@ def _read_sdk(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(records):
         if record not in document.source.unparsed and _sdk_evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it is not an OpenHands SDK event")
-    events = [value if isinstance(value, dict) else {} for value in records]
+    events = [*map(object_in, records)]
     reader = _SdkReader(events)
     parts = []
     model: str | None = None
@@ -394,8 +394,7 @@ class _SdkReader:
         return Turn(Role.ASSISTANT, blocks, answer=text_in(event, "llm_response_id"))
 
     def _result(self, event: dict[str, Any], record: int) -> Iterator[Block]:
-        seen = event.get("observation")
-        seen = seen if isinstance(seen, dict) else {}
+        seen = object_in(event, "observation")
         found: list[Block] = []
         for key in ("content", "output"):
             found += _parts(seen.get(key), record, ("observation", key))

@@ -37,7 +37,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import text_in, value_in
+from ..core.json_text import object_in, text_in, value_in
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from .anthropic import ROLES as _ROLES
@@ -247,7 +247,7 @@ def _goose_blocks(part: Any, record: int, owner: JsonPath, tools: dict[str, str]
 
 
 def _goose_result(part: dict[str, Any], record: int, owner: JsonPath, tools: dict[str, str]) -> Iterator[Block]:
-    answer = part["toolResult"] if isinstance(part.get("toolResult"), dict) else {}
+    answer = object_in(part, "toolResult")
     value, path = answer.get("value"), (*owner, "toolResult", "value")
     failed = answer.get("status") == "error" or (isinstance(value, dict) and value.get("isError") is True)
     common = of_call(part.get("id"), tools, is_error=failed)
@@ -342,7 +342,7 @@ class _AmpReader(BlockReader):
         if kind != "tool_result" or not isinstance(part.get("toolUseID"), str):
             yield from super().part(part, record, owner, is_user)
             return
-        run = part["run"] if isinstance(part.get("run"), dict) else {}
+        run = object_in(part, "run")
         value, path = run.get("result"), (*owner, "run", "result")
         common = of_call(part["toolUseID"], self._tools, is_error=run.get("status") == "error")
         for key in ("content", "output"):

@@ -26,7 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.transcript import Block, JsonPath, Message, Place, Source, Transcript
 from ..core.values import BlockKind, Container, Family, Role, Usage
 from .engine import client_text
@@ -146,11 +146,10 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
                 continue
             if role is Role.ASSISTANT and isinstance(message, dict):
                 model = message["model"] if isinstance(message.get("model"), str) else model
-                usage = message.get("usage")
-                if isinstance(usage, dict):
-                    numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
-                    is_older = compaction is not None and _is_older(entry, compaction)
-                    usages += recorded(len(turns), numbers, usage.get("output"), is_older=is_older, model=model)
+                usage = object_in(message, "usage")
+                numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
+                is_older = compaction is not None and _is_older(entry, compaction)
+                usages += recorded(len(turns), numbers, usage.get("output"), is_older=is_older, model=model)
             if blocks:  # An empty message is not sent.
                 turns.append((role, blocks))
     broken_at = _broken_at(entries, sent)

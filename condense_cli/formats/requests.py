@@ -5,7 +5,7 @@ Usage is what the client noted with each answer: Claude Code, opencode, pi, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..core import json_text
+from ..core.json_text import value_in
 from ..core.transcript import Message, Source, Transcript
 from ..core.values import Role
 from ..money.bill import Billed
@@ -68,64 +69,53 @@ _Told = tuple[float | None, str | None, Billed | None]
 def _told(source: Source, answer: Message, end: int | None) -> _Told:
     """Read what the file tells of an answer. The next one begins in record `end`."""
     records = [block.place.record for block in answer.blocks]
-    value = _record(source, records[0]) if records else {}
-    message, info = _object(value.get("message")), _object(value.get("info"))
-    model = message.get("model") or info.get("modelID") or value.get("model")
-    billed = _billed(_object(message.get("usage"))) or _billed_elsewhere(_object(info.get("tokens")))
-    if billed is None and value.get("type") == "response_item":
+    value = _record(source, records[0]) if records else None
+    model = value_in(value, "message", "model") or value_in(value, "info", "modelID") or value_in(value, "model")
+    billed = _billed(value_in(value, "message", "usage"), value_in(value, "info", "tokens"))
+    if billed is None and value_in(value, "type") == "response_item":
         billed = _noted_behind(source, range(max(records) + 1, len(source.spans) if end is None else end))
-    return _time(value, info), model if isinstance(model, str) else None, billed
+    return _time(value), model if isinstance(model, str) else None, billed
 
 
-def _billed(usage: Mapping[str, Any]) -> Billed | None:
-    """Read usage as Anthropic's API and pi write it."""
-    read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-    hour = _object(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")
+def _billed(usage: Any, tokens: Any) -> Billed | None:
+    """Read usage as Anthropic's API or pi write it, or as opencode does."""
+    written = _count(usage, "cache_creation_input_tokens")
     found = Billed(
-        _count(read) or _count(usage.get("cacheRead")),
-        _count(written) or _count(usage.get("cacheWrite")),
-        _count(usage.get("input_tokens")) or _count(usage.get("input")),
-        min(_count(hour), _count(written)),
+        _count(usage, "cache_read_input_tokens") or _count(usage, "cacheRead"),
+        written or _count(usage, "cacheWrite"),
+        _count(usage, "input_tokens") or _count(usage, "input"),
+        min(_count(usage, "cache_creation", "ephemeral_1h_input_tokens"), written),
     )
-    return found if found.tokens else None
-
-
-def _billed_elsewhere(tokens: Mapping[str, Any]) -> Billed | None:
-    """Read usage as opencode writes it."""
-    cache = _object(tokens.get("cache"))
-    found = Billed(_count(cache.get("read")), _count(cache.get("write")), _count(tokens.get("input")))
+    if not found.tokens:
+        found = Billed(_count(tokens, "cache", "read"), _count(tokens, "cache", "write"), _count(tokens, "input"))
     return found if found.tokens else None
 
 
 def _noted_behind(source: Source, records: Iterable[int]) -> Billed | None:
     """Read the usage in the first of the records of Codex that has one."""
     for record in records:
-        payload = _object(_record(source, record).get("payload"))
-        if payload.get("type") == "token_count":
-            usage = _object(_object(payload.get("info")).get("last_token_usage"))
-            read, written = _count(usage.get("cached_input_tokens")), _count(usage.get("cache_write_input_tokens"))
-            found = Billed(read, written, max(0, _count(usage.get("input_tokens")) - read - written))
+        payload = value_in(_record(source, record), "payload")
+        if value_in(payload, "type") == "token_count":
+            usage = value_in(payload, "info", "last_token_usage")
+            read, written = _count(usage, "cached_input_tokens"), _count(usage, "cache_write_input_tokens")
+            found = Billed(read, written, max(0, _count(usage, "input_tokens") - read - written))
             return found if found.tokens else None
     return None
 
 
-def _record(source: Source, record: int) -> dict[str, Any]:
-    if record >= len(source.spans) or record in source.unparsed:
-        return {}
-    return _object(json_text.parse(source.raw(record)))
+def _record(source: Source, record: int) -> Any:
+    is_there = record < len(source.spans) and record not in source.unparsed
+    return json_text.parse(source.raw(record)) if is_there else None
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _count(holder: Any, *keys: str) -> int:
+    found = value_in(holder, *keys)
+    return found if is_count(found) else 0
 
 
-def _count(value: Any) -> int:
-    return value if is_count(value) else 0
-
-
-def _time(value: Mapping[str, Any], info: Mapping[str, Any]) -> float | None:
+def _time(value: Any) -> float | None:
     """Return the time of a record: ISO 8601, or milliseconds."""
-    time = value.get("timestamp", _object(info.get("time")).get("created"))
+    time = value_in(value, "timestamp") or value_in(value, "info", "time", "created")
     if isinstance(time, str):
         try:
             said = datetime.fromisoformat(time)

@@ -10,6 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Final
 
+from ..core.json_text import object_in
 from ..core.values import Container
 from .engine.base import Evidence, Format
 from .engine.container import Document
@@ -151,6 +152,6 @@ def keys_of(value: Any) -> frozenset[str]:
         return frozenset()
     content = value.get("content")
     first = content[0] if isinstance(content, list) and content else None
-    inside = first if isinstance(first, dict) else {}
+    inside = object_in(first)
     kinds = [f"content.{key}" for key in inside] + ["content.untyped"] * (bool(inside) and "type" not in inside)
     return frozenset((*value, *kinds))

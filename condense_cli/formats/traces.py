@@ -26,7 +26,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from ..core import json_text
-from ..core.json_text import value_in
+from ..core.json_text import object_in, value_in
 from ..core.transcript import Block, JsonPath, Place, Transcript
 from ..core.values import BlockKind, Family, Role
 from ..errors import UnknownFormatError
@@ -290,8 +290,8 @@ def _read_invocations(document: Document, values: Iterator[Any]) -> Transcript:
         said: list[_Said] = []
         unknown = "" if isinstance(value.get("timestamp"), str) else "invocation without a timestamp"
         for key in ("input", "output"):
-            holder = value[key] if isinstance(value.get(key), dict) else {}
-            body, path = holder.get(f"{key}BodyJson"), (key, f"{key}BodyJson")
+            path = (key, f"{key}BodyJson")
+            body = value_in(value, *path)
             if isinstance(body, list) and any(isinstance(one, dict) and "delta" in one for one in body):
                 body = _streamed(body)
             found = [*_messages(body, path)]
@@ -300,7 +300,7 @@ def _read_invocations(document: Document, values: Iterator[Any]) -> Transcript:
             has_failed = key not in value and "errorCode" in value
             if is_partly or (not (found or has_failed) and has_text(value.get(key, value))):
                 unknown = f"invocation whose {key} cannot be read"
-            if body is None and f"{key}BodyS3Path" in holder:
+            if body is None and f"{key}BodyS3Path" in object_in(value, key):
                 unknown = f"call with its {key} in another file"
         model = str(value.get("modelId")).rpartition("/")[2]
         calls.append(_Call(True, str(value.get("timestamp") or ""), record, said, model, unknown))

@@ -43,8 +43,7 @@ class Lossless(Provider[LosslessConfig]):
 
     def warnings(self, configuration: Configuration) -> list[str]:
         found = super().warnings(configuration)
-        has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
-        if self.settings_of(configuration).fallback is not None and not has_target:
+        if self.settings_of(configuration).fallback is not None and not configuration.has_target:
             found.append("Without a target the fallback of provider lossless does not run.")
         return found
 

@@ -5,7 +5,7 @@ The manager holds only its registry. Outside facts (the model's window, other co
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -66,7 +66,7 @@ class Manager:
                         return _warn(slid, *sizing.window().warnings)
                 unchanged = run.unchanged(_skipped(run, decision), warning=f"Nothing was done: {decision}")
                 return _warn(replace(unchanged, is_needed=False), *sizing.window().warnings)
-        slides = _slides(configuration) and sizing.may_fall_back()
+        slides = configuration.fallback == SLIDING_WINDOW and sizing.may_fall_back()
         resort = LastResort(WINDOW, lambda tokens: sizing.decide(tokens, configuration).is_over_limit)
         result = provider.condense(transcript, configuration, replace(context, last_resort=resort if slides else None))
         if dropped(result.receipts) and not _can_be_written(result):
@@ -85,7 +85,7 @@ class Manager:
 
         None if the configuration has no fallback or nothing may go.
         """
-        if not _slides(run.configuration) or not sizing.may_fall_back():
+        if run.configuration.fallback != SLIDING_WINDOW or not sizing.may_fall_back():
             return None
         result = self._fall_back(run, run.unchanged(_skipped(run, decision)), _OFF, sizing)
         return result if result.changes else None
@@ -167,13 +167,3 @@ def _skipped(run: Run[NoSettings], decision: CheckDecision) -> PassReceipt:
 
 def _warn(result: Condensation, *warnings: str) -> Condensation:
     return replace(result, warnings=(*result.warnings, *warnings))
-
-
-def _slides(configuration: Configuration) -> bool:
-    match configuration.fallback:
-        case "sliding_window":
-            return True
-        case "none":
-            return False
-        case other:
-            assert_never(other)

@@ -83,12 +83,9 @@ def compiled_phases(configuration: Configuration) -> Configuration:
         passes.append(_pass(LLM, "Summaries", _summarized(operations, llm), lossy, selection))
     if fallback.enabled:
         passes.append(_fallback(fallback, operations, lossy, selection, configuration.native))
-    has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
     return replace(
         configuration,
-        target_reduction_percent=(
-            configuration.target_reduction_percent if has_target else lossy.target_reduction_percent
-        ),
+        target_reduction_percent=(configuration if configuration.has_target else lossy).target_reduction_percent,
         keep_first=max(1, configuration.keep_first),
         lossless_prelude=_prelude(configuration.lossless_phase or LosslessPhase(), configuration.lossless_prelude),
         passes=tuple(passes),

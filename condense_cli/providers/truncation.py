@@ -20,40 +20,9 @@ from ..config.models import (
 from .base import Capabilities, Provider
 
 PASS: Final = "truncation"
-NAME: Final = "Mechanical truncation"
 
 KEEP: Final = ContentOperation()
 SUPPRESS: Final = ContentOperation(operation="suppress")
-
-
-def compiled(configuration: Configuration) -> Configuration:
-    """Return the pass that does the provider's work.
-
-    Texts that are not preserved are treated like results. Parameters are cut in both modes: a suppressed call tells
-    nothing.
-    """
-    truncation = configuration.truncation or TruncationConfig()
-    match truncation.truncation_mode:
-        case "suppress":
-            old = SUPPRESS
-        case "truncate":
-            old = cut(max_lines=truncation.max_tool_result_lines)
-        case other:
-            assert_never(other)
-    operations = ContentTypeOperations(
-        tool_results=old,
-        tool_parameters=cut(max_chars=truncation.max_tool_param_chars),
-        user_messages=KEEP if truncation.preserve_user_messages else old,
-        assistant_reasoning=KEEP if truncation.preserve_assistant_text else old,
-    )
-    only = PassConfig(
-        id=PASS,
-        name=NAME,
-        selection=Selection(type="preserve_recent", keep_recent_count=truncation.preserve_recent_count),
-        individual_config=IndividualConfig(defaults=operations),
-    )
-    keep_first = max(1, configuration.keep_first)
-    return replace(configuration, provider="smart", truncation=None, keep_first=keep_first, passes=(only,))
 
 
 def cut(*, max_lines: int | None = None, max_chars: int | None = None, min_tokens: int = 0) -> ContentOperation:
@@ -75,7 +44,30 @@ class Truncation(Provider[TruncationConfig]):
     section = "truncation"
 
     def compiled(self, configuration: Configuration, settings: TruncationConfig) -> Configuration:
-        return compiled(replace(configuration, truncation=settings))
+        """Texts that are not preserved are treated like results. Parameters are cut in both modes: a suppressed call
+        tells nothing.
+        """
+        match settings.truncation_mode:
+            case "suppress":
+                old = SUPPRESS
+            case "truncate":
+                old = cut(max_lines=settings.max_tool_result_lines)
+            case other:
+                assert_never(other)
+        operations = ContentTypeOperations(
+            tool_results=old,
+            tool_parameters=cut(max_chars=settings.max_tool_param_chars),
+            user_messages=KEEP if settings.preserve_user_messages else old,
+            assistant_reasoning=KEEP if settings.preserve_assistant_text else old,
+        )
+        only = PassConfig(
+            id=PASS,
+            name=self.name,
+            selection=Selection(type="preserve_recent", keep_recent_count=settings.preserve_recent_count),
+            individual_config=IndividualConfig(defaults=operations),
+        )
+        keep_first = max(1, configuration.keep_first)
+        return replace(configuration, provider="smart", truncation=None, keep_first=keep_first, passes=(only,))
 
 
 PROVIDER: Final = Truncation()

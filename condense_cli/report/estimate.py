@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ..core.transcript import Transcript
 from ..core.version import __version__
 from ..core.wording import plural
-from ..money.prices import Price
 from ..passes.condensation import Condensation
 from ..passes.receipts import NO_TARGET, Kept, Status
 from ..quality.evaluation import KeptShare
@@ -285,9 +284,18 @@ def build(
             Counting.of(factor),
             encoding.counter,
         ),
-        prices=_prices(price, price_source.table, window_size(transcript.model, signs_of(transcript))[0])
-        if price
-        else None,
+        prices=None
+        if price is None
+        else Prices(
+            price_source.table,
+            price.model,
+            price.provider,
+            digits(price.input),
+            as_money(price.output),
+            as_money(price.cache_read),
+            as_money(price.cache_write),
+            window_size(transcript.model, signs_of(transcript))[0],
+        ),
         presets=[
             msgspec.structs.replace(
                 _option(name, result, count, overhead[0], price_source, summaries),
@@ -346,19 +354,6 @@ def _option(
         summaries=list(summaries),
         skipped=[SkippedPreset(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
         bare_after=result.tokens_after,
-    )
-
-
-def _prices(price: Price, table: str, window: int | None) -> Prices:
-    return Prices(
-        table,
-        price.model,
-        price.provider,
-        digits(price.input),
-        as_money(price.output),
-        as_money(price.cache_read),
-        as_money(price.cache_write),
-        window,
     )
 
 
@@ -440,8 +435,9 @@ def notes(estimate: Estimate) -> Iterator[str]:
     if prices is None:
         yield unknown_price(estimate.model, estimate.presets[0].cost.prices or "")
     else:
-        if prices.window:
-            yield _window(estimate, prices.window)
+        if prices.window:  # As `condense check` says it: the API's count goes before our own.
+            share = f"{100 * before.used / prices.window:.1f}%"
+            yield f"Now in use: {share} of the context window of {prices.window:,} tokens ({before.used_source})."
         yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
     yield from estimate.assumed
     for option in estimate.presets:
@@ -486,9 +482,3 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
                 continue
             found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
     return found
-
-
-def _window(estimate: Estimate, window: int) -> str:
-    """Say how full the window is, as `condense check` does: the API's count goes before our own."""
-    used, source = estimate.before.used, estimate.before.used_source
-    return f"Now in use: {100 * used / window:.1f}% of the context window of {window:,} tokens ({source})."

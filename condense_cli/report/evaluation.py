@@ -14,7 +14,6 @@ import msgspec
 
 from ..core.version import __version__
 from ..core.wording import plural
-from ..llm.summarizer import ProfileUse
 from ..quality.cases import LeftOut
 from ..quality.differences import (
     CONDENSED,
@@ -36,7 +35,7 @@ from ..quality.witnesses import Shares
 from .costs import dollars
 from .counted import OF_SEVERAL
 from .run.facts import Summarized
-from .run.sections import known_cost, one_summarized
+from .run.sections import known_cost
 from .sections import BLANK, SHAPE, Part, Sentence, Table
 
 
@@ -52,12 +51,6 @@ class ModelWay(msgspec.Struct, frozen=True):
     prompt: str | None
     summaries: list[Summarized]
     stopped: str | None
-
-
-def model_way(
-    way: str, configuration: str, profile: str | None, prompt: str | None, used: Iterable[ProfileUse], stopped: str
-) -> ModelWay:
-    return ModelWay(way, configuration, profile, prompt, [one_summarized(each) for each in used], stopped or None)
 
 
 class AtSize(msgspec.Struct, frozen=True):
@@ -258,7 +251,8 @@ def body(found: Evaluation, *, has_all: bool = False) -> Iterator[Part]:
     if found.models:
         yield _used(found)
         yield from (Sentence(said, "yellow") for said in _stopped(found))
-        for pair in _by_pair(found.differences):
+        for _, each in groupby(found.differences, key=lambda one: (one.way, one.against, one.setting)):
+            pair = list(each)
             yield _differences(pair)
             yield from (Sentence(sentence, "bold") for sentence in _in_words(pair))
     if found.budgets and sum(bool(one.cuts) for one in found.transcripts) > (0 if has_all else 1):
@@ -398,24 +392,14 @@ def _stopped(found: Evaluation) -> Iterator[str]:
 
 def _used(found: Evaluation) -> Table:
     """Return the calls, tokens and cost of the summaries of each way."""
-    columns = ["summaries", "written", "cached", "refused", "calls", "tokens", "cost", "seconds"]
+    counts = ("written", "cached", "refused", "calls", "tokens")
+    columns = ["summaries", *counts, "cost", "seconds"]
     rows = []
     for model in found.models:
+        sums = [f"{sum(getattr(one, count) for one in model.summaries):,}" for count in counts]
         seconds = sum(setting.seconds for setting in found.total.settings if setting.way == model.way)
-        rows.append([model.way, *_sums(model), f"{seconds:.1f}"])
+        rows.append([model.way, *sums, _cost(model.summaries), f"{seconds:.1f}"])
     return Table(columns, rows, range(1, len(columns)), title="What the summaries cost")
-
-
-def _sums(model: ModelWay) -> list[str]:
-    each = model.summaries
-    counts = (
-        sum(one.written for one in each),
-        sum(one.cached for one in each),
-        sum(one.refused for one in each),
-        sum(one.calls for one in each),
-        sum(one.tokens for one in each),
-    )
-    return [*(f"{count:,}" for count in counts), _cost(each)]
 
 
 def _cost(each: Sequence[Summarized]) -> str:
@@ -460,12 +444,6 @@ def _notes_on_models(found: Evaluation) -> Iterator[str]:
             f"Intervals: bootstrap over transcripts, or over the cuts of a single one. About one in twenty "
             f"excludes 0 by chance alone; there are {intervals} here."
         )
-
-
-def _by_pair(differences: Sequence[Compared]) -> Iterator[list[Compared]]:
-    """Group the differences of one way in one setting from the way it is compared with."""
-    for _, each in groupby(differences, key=lambda one: (one.way, one.against, one.setting)):
-        yield list(each)
 
 
 def _in_words(pair: Sequence[Compared]) -> Iterator[str]:

@@ -224,7 +224,8 @@ def history_of(
         rules = CacheRules.of(request.model, for_an_hour=hour)
         if billed is None:
             cache = cache or PromptCache(rules, overhead)
-            billed = cache.bill(_marked(sent), now, request.model or "")
+            marked = [BilledPart(part.content, part.tokens, part is sent[-1]) for part in sent]
+            billed = cache.bill(marked, now, request.model or "")
         after = BilledRequest(billed, request.at, request.model)
         if request.billed is not None and request.at is not None:
             if after in seen:
@@ -246,11 +247,6 @@ class _Part(Struct, frozen=True):
     source: tuple[str, str]
     tokens: int
     content: bytes
-
-
-def _marked(parts: Sequence[_Part]) -> list[BilledPart]:
-    last = len(parts) - 1
-    return [BilledPart(part.content, part.tokens, at == last) for at, part in enumerate(parts)]
 
 
 def _parts(

@@ -17,10 +17,16 @@ from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
-from condense_cli.config.loading import load_preset, load_with_positions, parse_with_positions, read_text
+from condense_cli.config.loading import (
+    PACKED,
+    load_preset,
+    load_with_positions,
+    packaged,
+    parse_with_positions,
+    read_text,
+)
 from condense_cli.config.models import Configuration
 from condense_cli.config.overrides import settle
-from condense_cli.config.packaged import known as packaged
 from condense_cli.config.packaged import packing
 from condense_cli.config.preset_folders import DEFAULT_PRESET, preset_names, presets_folder
 from condense_cli.config.yaml_reading import read_yaml
@@ -88,21 +94,23 @@ def test_a_path_is_no_preset_name(name: str) -> None:
 
 # A run reads the package's presets as values that were written down; `make docs` writes them anew.
 def test_the_values_written_down_are_those_of_the_files() -> None:
-    files = packaged.FILE, packaged.TYPED_FILE
+    files = (PACKED.with_suffix(ending) for ending in (".json", ".py"))
     assert tuple(file.read_text(encoding="utf-8") for file in files) == packing.written_down()
     for path in presets_folder().glob("*.yaml"):
         text = read_text(path)
         # What reads them checks nothing any more.
         configuration = parse_with_positions(text, path.name).configuration
-        assert packaged.values_in(path, text) == (read_yaml(text, path.name)[0], configuration)
+        found = packaged(path, text)
+        assert found is not None
+        assert (found.value, found.configuration) == (read_yaml(text, path.name)[0], configuration)
         assert load_preset(path.stem) == configuration
 
 
 def test_of_a_changed_file_and_of_others_no_values_are_known(tmp_path: Path) -> None:
     path = presets_folder() / "speed.yaml"
     text = read_text(path)
-    assert packaged.values_in(path, text + "# Another line.\n") is None
-    assert packaged.values_in(tmp_path / "speed.yaml", text) is None
+    assert packaged(path, text + "# Another line.\n") is None
+    assert packaged(tmp_path / "speed.yaml", text) is None
 
 
 # Thousands of conversations may be condensed with one.

@@ -62,7 +62,6 @@ AT_THE_EDGE = {
     "tokens/token_table.py": {"pathlib", "sys"},
     "config/own.py": {"os", "pathlib"},
     "config/loading.py": {"pathlib"},
-    "config/packaged/known.py": {"pathlib"},
     "config/preset_folders.py": {"os", "pathlib"},
     "core/user_folders.py": {"os", "platformdirs", "sys"},
     "llm/budget.py": {"pathlib", "sqlite3"},

@@ -242,11 +242,6 @@ def rules_of(treatment: Treatment) -> str:
     return hashlib.sha256(msgspec.json.encode(rules, enc_hook=vars)).hexdigest()
 
 
-def died(job: Job, why: str) -> Finished:
-    """Return the outcome of a file whose worker died."""
-    return Finished(_failed(job, int(ExitStatus.FAILED), why))
-
-
 class _OnlyReadError(UsageError):
     """The file is of a format that cannot be written."""
 
@@ -365,7 +360,8 @@ def _in_processes(work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int) -
 
 
 def _died(job: Job, why: str) -> tuple[Finished, SummaryUse]:
-    return died(job, why), SummaryUse()
+    """Return the outcome of a file whose worker died."""
+    return Finished(_failed(job, int(ExitStatus.FAILED), why)), SummaryUse()
 
 
 def _named(finished: Finished, folder: Path) -> Finished:

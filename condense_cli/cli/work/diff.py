@@ -25,9 +25,9 @@ from .reading import input_file, read_transcript
 from .settings import counter_of, presets_here, settings_if_any
 
 _ALL: Final = 10_000
+"""Lost things that are listed where everything is asked for."""
 _LINES: Final = 3
 """Removed lines shown at each place."""
-"""Lost things that are listed where everything is asked for."""
 
 
 def diff(options: DiffOptions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -15,22 +14,21 @@ from msgspec.structs import replace
 
 from ...api.comparing import Contender, compare_files
 from ...api.evaluating import BESIDE, Plan, Unread, evaluate_files, judge_files
-from ...calling import Calls, OnDemand, check_profile
+from ...calling import Calls, check_profile
 from ...clients.table import find, session_places
 from ...config.loading import load_with_positions
 from ...config.models import Configuration
 from ...core.arguments import is_share
 from ...errors import ExitStatus, UnreadableError, UsageError
-from ...llm.budget import Budget
 from ...quality.evaluation import Evaluated
 from ...report import evaluation, recorded
-from ...report.evaluation import ModelWay, model_way
+from ...report.evaluation import ModelWay
 from ...report.page.evaluation import draw, evaluation_page, recorded_page
+from ...report.run.sections import one_summarized
 from ...rows.many_files import TRANSCRIPTS, files_in
 from ...storage.extras import missing
 from ...storage.files import check_folder, check_output, read_bytes, write_bytes
 from ...storage.processes import usable_processors
-from ...tokens.counting import Counter
 from ..commands.decide import AGAINST, BUDGETS, RECALLS, WITNESSES, EvaluateOptions
 from ..console import bar, print_report, say
 from ..running.job import calls_of, summaries_for
@@ -218,7 +216,6 @@ def check_page(page: Path | None, plot: Path | None, inputs: Iterable[str]) -> N
     """Raise UsageError and OutputError before any work if the page cannot be written."""
     if page is None:
         return
-
     if str(page) == "-":
         raise UsageError("--html writes a file.", "Name one, such as page.html.")
     for file in inputs:
@@ -285,8 +282,13 @@ class Models:
     def facts(self) -> list[ModelWay]:
         """Return the outcome of each way; call it after measuring."""
         return [
-            model_way(
-                name, named.configuration, named.profile, named.prompt, contender.used.values(), contender.stopped
+            ModelWay(
+                name,
+                named.configuration,
+                named.profile,
+                named.prompt,
+                [*map(one_summarized, contender.used.values())],
+                contender.stopped or None,
             )
             for name, (named, contender) in self._ways.items()
         ]
@@ -312,15 +314,9 @@ def models_of(
         if named.profile is not None:
             check_profile(named.profile)
         configuration = configurations[named.configuration]
-        opening = partial(_opened, configuration, own, budget)
+        opening = partial(summaries_for, configuration, calls=own, budget=budget)
         ways[name] = named, Contender(name, configuration, opening, texts.get(named.prompt or ""))
     return Models(ways)
-
-
-def _opened(
-    configuration: Configuration, calls: Calls, budget: Budget, count: Counter
-) -> AbstractContextManager[OnDemand]:
-    return summaries_for(configuration, count, calls, budget)
 
 
 def _named(configurations: Sequence[str], profiles: Sequence[str], prompts: Sequence[str]) -> dict[str, _Named]:

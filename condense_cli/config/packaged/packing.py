@@ -1,4 +1,7 @@
-"""Writing down the values of the package's presets: `python -m condense_cli.config.packaged.packing`."""
+"""Write down the values of the package's presets: `python -m condense_cli.config.packaged.packing`.
+
+Plain ones go beside the hash of the file that they were read from, typed ones into Python.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,9 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from ...core.markers import content_hash
-from ..loading import parse_with_positions, read_text
+from ..loading import PACKED, parse_with_positions, read_text
 from ..models import Configuration
 from ..preset_folders import presets_folder
-from .known import FILE, TYPED_FILE
 
 _WIDTH: Final = 120
 _MODULE: Final = '''"""The configurations of the package's presets. Written by `packing.py`; do not edit."""
@@ -100,5 +102,5 @@ def _is_given(value: Struct, field: Any) -> bool:
 
 
 if __name__ == "__main__":
-    for file, text in zip((FILE, TYPED_FILE), written_down(), strict=True):
-        file.write_text(text, encoding="utf-8")
+    for ending, text in zip((".json", ".py"), written_down(), strict=True):
+        PACKED.with_suffix(ending).write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...core import json_text
-from ...core.json_text import value_in
+from ...core.json_text import object_in, value_in
 from ...core.lazy_pattern import lazy_pattern
 from ...core.transcript import Block, JsonPath, Place
 from ...core.values import BlockKind
@@ -358,8 +358,7 @@ class Noted:
         self._of_system: set[int] = set()
 
     def take(self, value: Mapping[str, Any], record: int, *, is_sent: bool) -> None:
-        attachment = value.get("attachment")
-        attachment = attachment if isinstance(attachment, dict) else {}
+        attachment = object_in(value, "attachment")
         kind = str(attachment.get("type"))
         if value.get("renderedRole") == "system":
             self._of_system.add(record)

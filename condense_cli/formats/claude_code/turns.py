@@ -18,6 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...core.json_text import object_in, value_in
 from ...core.transcript import Block, FirstRequest, Message
 from ...core.values import BlockKind, Role, Usage
 from ..engine.base import INPUT_TOKENS, SignsReader, lives_hour, recorded
@@ -210,11 +211,7 @@ class Told(Struct, frozen=True):
 
 def told_by(message: Any) -> Told:
     """Return what a record with this `message` tells."""
-    if not isinstance(message, dict):
-        return Told()
-    model, usage = message.get("model"), message.get("usage")
-    if not isinstance(usage, dict):
-        return Told(model)
+    model, usage = value_in(message, "model"), object_in(message, "usage")
     numbers = [usage.get(key) for key in INPUT_TOKENS]
     found = recorded(0, numbers, usage.get("output_tokens"), model=model, lives_hour=lives_hour(usage))
     return Told(model, next(found, None))

@@ -6,7 +6,7 @@ The page has each text once: what became of it, why, and where references lead.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -38,46 +38,34 @@ from ..text import call_label, lines_text, operation_label, percent_text, readab
 from .document import PageTable, html_document
 
 
-class LinkTarget(Struct, frozen=True):
-    """The block of a reference and the lines of its text: the first, counted from 0, and their number.
+_Target = tuple[BlockPlace, int, int]
+"""The block of a reference and the lines of its text: the first, counted from 0, and their number.
 
-    `size` is 0 if there are no whole lines: an argument of a call, or a part of a text.
+That is 0 if there are no whole lines: an argument of a call, or a part of a text.
+"""
+
+
+def _links_in(messages: Sequence[Message]) -> tuple[dict[BlockPlace, dict[str, _Target]], Sequence[Message]]:
+    """Return the targets of each block's references by the lines that spell them, and the messages without references.
+
+    A line that imitates a reference and names no block is none.
     """
-
-    position: BlockPlace
-    start: int = 0
-    size: int = 0
-
-
-class PageLinks(Struct, frozen=True):
-    """The targets of each block's references by the lines that spell them, and every block without references."""
-
-    targets: Mapping[BlockPlace, Mapping[str, LinkTarget]]
-    messages: Sequence[Message]
-
-    def whole(self, position: BlockPlace) -> Block:
-        """Return the block with all references replaced by their lines."""
-        return self.messages[position[0]].blocks[position[1]]
-
-
-def find_links(messages: Sequence[Message]) -> PageLinks:
-    """Return the links of a conversation. A line that imitates a reference and names no block is none."""
     reader = Reader()
     decoded = decode(messages, reader)
     addresses = Addresses(messages, reader.names)
-    targets: dict[BlockPlace, dict[str, LinkTarget]] = {}
+    targets: dict[BlockPlace, dict[str, _Target]] = {}
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if reader.may_refer(block.content):
                 found = dict(_of_block(TextPlace(position, number), block, decoded, addresses, reader))
                 if found:
                     targets[position, number] = found
-    return PageLinks(targets, decoded.messages)
+    return targets, decoded.messages
 
 
 def _of_block(
     here: TextPlace, block: Block, decoded: Decoded, addresses: Addresses, reader: Reader
-) -> Iterator[tuple[str, LinkTarget]]:
+) -> Iterator[tuple[str, _Target]]:
     named = decoded.named.get(here[:2], frozenset())
     for text in texts_of(block):
         offset = 0
@@ -87,7 +75,7 @@ def _of_block(
                 from_here = here._replace(part=_part(text, offset, reference))
                 there = here if reference.address == ABOVE else addresses.find(from_here, reference.address)
                 if there is not None and (there[:2] in named or there[:2] == here[:2]):
-                    yield line, LinkTarget(there[:2], *_lines(reference, decoded, there, reader))
+                    yield line, (there[:2], *_lines(reference, decoded, there, reader))
             offset += len(line) + 1
 
 
@@ -291,7 +279,7 @@ class _Builder:
     def __init__(self, result: Condensation, aligned: Sequence[AlignedMessage]) -> None:
         self._result = result
         self._in_summaries = lines_of_summaries(result.transcript.messages)
-        self._links: PageLinks = find_links(result.transcript.messages)
+        self._links, self._whole = _links_in(result.transcript.messages)
         self._calls = {**calls_by_id(result.transcript.messages), **calls_by_id(result.before.messages)}
         self._receipts: dict[BlockPlace, list[Receipt]] = {}
         for receipt in result.receipts:
@@ -340,7 +328,7 @@ class _Builder:
             f"{_id(message)}-{block.number}",
             shown.kind.value,
             tokens,
-            _outcome(block, receipts) if edits or block.before is None else UNCHANGED,
+            outcome if edits or block.before is None else UNCHANGED,
             visible(call.tool or shown.tool or ""),
             visible(" ".join(call_label(shown, self._calls)[: 2 * _LABEL].split())[:_LABEL]),
             text,
@@ -370,12 +358,11 @@ class _Builder:
 
     def _links_of(self, position: BlockPlace) -> dict[str, PageLink]:
         found = {}
-        for line, target in self._links.targets.get(position, {}).items():
-            old = self._blocks[target.position].before
+        for line, (target, *lines) in self._links.get(position, {}).items():
+            old = self._blocks[target].before
             # Lines are counted without references: the page shows such a text where the input held none.
-            is_shown = old is not None and self._links.whole(target.position).reads_as(old)
-            lines = (target.start, target.size) if is_shown else (0, 0)
-            found[visible(line)] = PageLink(self._ids[target.position], *lines)
+            is_shown = old is not None and self._whole[target[0]].blocks[target[1]].reads_as(old)
+            found[visible(line)] = PageLink(self._ids[target], *(lines if is_shown else ()))
         return found
 
 
@@ -393,20 +380,14 @@ def _edits(block: AlignedBlock, in_summaries: Container[str]) -> Edits:
     old, new = block.before, block.after
     if old is None or (new is not None and (old is new or readable(old) == readable(new))):
         return []
-    lines = visible(readable(old)).split("\n")
     if new is None:
-        moved = moved_hunks(readable(old).split("\n"), in_summaries)
-        return [len(hunk.lines) if hunk.sign == " " else -len(hunk.lines) for hunk in moved]
-    edits: Edits = []
-    for hunk in line_hunks(lines, visible(readable(new)).split("\n")):
-        match hunk.sign:
-            case "+":
-                edits.append(list(hunk.lines))
-            case "-":
-                edits.append(-len(hunk.lines))
-            case _:
-                edits.append(len(hunk.lines))
-    return edits
+        hunks = moved_hunks(readable(old).split("\n"), in_summaries)
+    else:
+        hunks = line_hunks(visible(readable(old)).split("\n"), visible(readable(new)).split("\n"))
+    return [
+        [*hunk.lines] if hunk.sign == "+" else -len(hunk.lines) if hunk.sign == "-" else len(hunk.lines)
+        for hunk in hunks
+    ]
 
 
 def _whys(
