@@ -325,20 +325,19 @@ def _hoisted(found: Text, path: KeyPath, comments: list[str], text: str) -> str:
     """Return the text with these comments above the innermost block entry on the path."""
     if not comments:
         return text
-    depth = len(path)
-    while depth and not is_block(found.walk(path[: depth - 1])[-1].node):
+    steps, depth = found.walk(path), len(path)
+    while depth and not is_block(steps[depth - 1].node):
         depth -= 1
     if not depth:
         return "\n".join([*comments, text])
-    outer = found.walk(path[: depth - 1])
-    entry = found.entries(path[: depth - 1])[found.walk(path[:depth])[-1].place]
-    while entry.start == int(outer[-1].node.start_mark.line) and len(outer) > 1 and not is_mapping(outer[-1].parent):
-        # The first key of an item is on the line of its dash: comments go above the item.
+    starts = [found.entries(path[:above])[steps[above + 1].place].start for above in range(depth)]
+    # The first key of an item is on the line of its dash: comments go above the item.
+    while depth > 1 and starts[depth - 1] == int(steps[depth - 1].node.start_mark.line):
+        if is_mapping(steps[depth - 1].parent):
+            break
         depth -= 1
-        outer = found.walk(path[: depth - 1])
-        entry = found.entries(path[: depth - 1])[found.walk(path[:depth])[-1].place]
-    lead = " " * int(outer[-1].node.start_mark.column)
-    at = found.offset(entry.start)
+    lead = " " * int(steps[depth - 1].node.start_mark.column)
+    at = found.offset(starts[depth - 1])
     return text[:at] + "".join(f"{lead}{comment}\n" for comment in comments) + text[at:]
 
 
