@@ -185,10 +185,7 @@ class Treatment(Struct, frozen=True):
         """Return the state of a session that is asked for. Raises CondenseError if the file does not hold it."""
         if not (self.before_compaction or self.until is not None):
             return transcript
-        from ...formats.compacted import (
-            before_compaction,
-            before_prompt,  # Few runs take an earlier state.
-        )
+        from ...formats.compacted import before_compaction, before_prompt  # Few runs take an earlier state.
 
         if self.before_compaction:
             transcript = before_compaction(transcript)
@@ -273,8 +270,6 @@ def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treat
         return ExitStatus.FAILED
     is_missed = treatment.strict and result.is_target_missed
     otherwise = ExitStatus.TARGET_MISSED if is_missed else ExitStatus.DONE
-    if summaries.made is None:
-        return otherwise
     return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
 
 
