@@ -19,7 +19,7 @@ from condense_cli.passes.modes.sliding_window import dropped
 from condense_cli.providers.registry import BUILT_IN, FoundPlugin, Registry
 from condense_cli.tokens.counting import Counter
 from condense_cli.window.decision import Window
-from condense_cli.window.sizing import Sizing
+from condense_cli.window.use import Sizing
 
 
 class Unasked:

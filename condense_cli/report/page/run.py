@@ -37,7 +37,6 @@ from ..sections import Table
 from ..text import call_label, lines_text, operation_label, percent_text, readable, receipt_text
 from .document import PageTable, html_document
 
-
 _Target = tuple[BlockPlace, int, int]
 """The block of a reference and the lines of its text: the first, counted from 0, and their number.
 
