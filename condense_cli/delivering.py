@@ -30,15 +30,8 @@ class Where(Enum):
 
 def check_place(file: str, output: str | None, *, in_place: bool, force: bool, new_session: bool = False) -> None:
     """Raise UsageError if options name several places to write to, or an impossible one."""
-    named = [
-        option
-        for option, is_given in (
-            ("-o", output is not None),
-            ("--new-session", new_session),
-            ("--in-place", in_place),
-        )
-        if is_given
-    ]
+    places = {"-o": output is not None, "--new-session": new_session, "--in-place": in_place}
+    named = [option for option, is_given in places.items() if is_given]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Choose one place to write to.")
     if force and not in_place:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, assert_never
+from typing import IO, TYPE_CHECKING, Final
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -108,27 +108,6 @@ class RowsOutcome(Struct, frozen=True):
     missed: tuple[str, ...] = ()
 
 
-def check_destination(to: Destination) -> None:
-    """Raise UsageError for places that are for sessions only."""
-    if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
-        raise UsageError("A set of rows needs an output file.", "Name it with -o FILE.")
-
-
-def output_of(to: Destination) -> Path | IO[bytes] | None:
-    """Return the output of the rows, or None if there is none."""
-    if not to.writes_anything:
-        return None
-    match to.where:
-        case Where.STDOUT:
-            return StandardOutput()
-        case Where.FILE:
-            return Path(str(to.output))
-        case Where.NOWHERE | Where.NEW_SESSION | Where.IN_PLACE:
-            return None
-        case other:
-            assert_never(other)
-
-
 def condense_rows(
     task: RowsTask,
     output: Path | IO[bytes] | None,
@@ -207,10 +186,14 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
 
     Bad rows are passed through; the status says so unless the user was lenient.
     """
-    check_destination(to)
+    if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
+        raise UsageError("A set of rows needs an output file.", "Name it with -o FILE.")
     showing = options
     task = RowsTask(file, kind, treatment, to.writes_anything)
-    output, replaced = output_of(to), to.replaced
+    output: Path | IO[bytes] | None = None
+    if to.writes_anything:
+        output = StandardOutput() if to.writes_stdout else Path(str(to.output))
+    replaced = to.replaced
     started = time.perf_counter()
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, options.jobs or usable_processors(), progress)
@@ -544,20 +527,6 @@ def restore_rows(file: str, kind: RowKind, output: str | None) -> Restored:
     if output is not None:
         target = StandardOutput() if output == "-" else Path(output)
     return survey(file, name_of(file), kind, Restored, restoring, target)
-
-
-def restored_as_json(found: Restored, source: str) -> dict[str, object]:
-    return {
-        "version": SHAPE,
-        "input": source,
-        "rows": {"total": found.rows, "changed": found.changed, "bad": found.bad},
-        "resolved": found.resolved,
-        "unresolved": found.unresolved,
-        "elsewhere": found.elsewhere,
-        "left_out": found.gaps,
-        "look_alikes": found.look_alikes,
-        "problems": found.problems,
-    }
 
 
 def said_of_restored(found: Restored, name: str) -> list[str]:

@@ -51,7 +51,7 @@ def restore(options: RestoreOptions) -> None:
 
         found = rows.restore_rows(file, kind, "-" if writes_stdout else output)
         if json:
-            write_text(to_json(rows.restored_as_json(found, name_of(file))))
+            write_text(_as_json(found, name_of(file)))
         elif not quiet:
             _show(found, writes_stdout, output, replaced, rows.said_of_restored(found, name_of(file)))
         if json or quiet:
@@ -76,18 +76,19 @@ def restore(options: RestoreOptions) -> None:
     raise SystemExit(int(ExitStatus.INPUT if restored.unresolved or restored.elsewhere else ExitStatus.DONE))
 
 
-def _as_json(found: Restoration, source: str) -> str:
-    return to_json(
-        {
-            "version": SHAPE,
-            "input": source,
-            "resolved": found.resolved,
-            "unresolved": found.unresolved,
-            "elsewhere": found.elsewhere,
-            "left_out": found.gaps,
-            "look_alikes": found.look_alikes,
-        }
-    )
+def _as_json(found: Restoration | Restored, source: str) -> str:
+    rows, problems = {}, {}
+    if not isinstance(found, Restoration):
+        rows = {"rows": {"total": found.rows, "changed": found.changed, "bad": found.bad}}
+        problems = {"problems": found.problems}
+    counts = {
+        "resolved": found.resolved,
+        "unresolved": found.unresolved,
+        "elsewhere": found.elsewhere,
+        "left_out": found.gaps,
+        "look_alikes": found.look_alikes,
+    }
+    return to_json({"version": SHAPE, "input": source, **rows, **counts, **problems})
 
 
 def _left(found: Restoration | Restored) -> Iterator[str]:
