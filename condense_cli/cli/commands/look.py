@@ -104,7 +104,7 @@ class InspectOptions(CountOptions, ReadOptions, group=COMMON, work="inspect.insp
     overhead_tokens: Annotated[OverheadTokens, COUNTING] = None
 
 
-class ShowOptions(Command, work="restore.show"):
+class ShowOptions(Command, work="show.show"):
     """Print a message, a block, or what a marker replaced.
 
     For the hash in a marker, FILE is the original: this prints what was cut, along with what was kept of it, or all

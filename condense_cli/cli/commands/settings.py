@@ -27,7 +27,7 @@ def _provider_names() -> list[str]:
     return [*PROVIDER_IDS, *Installed().providers()]
 
 
-class ListPresets(Command, work="configurations.list_presets"):
+class ListPresets(Command, work="presets.list_presets"):
     """List the presets.
 
     Examples:
@@ -40,7 +40,7 @@ class ListPresets(Command, work="configurations.list_presets"):
     json: Annotated[bool, Flag("Print the list as JSON.")] = False
 
 
-class ShowPreset(Command, work="configurations.show_preset"):
+class ShowPreset(Command, work="presets.show_preset"):
     """Print the file of a preset as it is.
 
     Examples:
@@ -55,7 +55,7 @@ class ShowPreset(Command, work="configurations.show_preset"):
     json: Annotated[bool, Flag("Print the configuration as JSON.")] = False
 
 
-class NewPreset(Command, work="configurations.new_preset"):
+class NewPreset(Command, work="presets.new_preset"):
     """Write a configuration to start from.
 
     It works as is; comments explain the rest. A name that ends in .json gets JSON, which has none.

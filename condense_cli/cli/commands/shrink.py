@@ -211,7 +211,7 @@ class RestoreOptions(Command, work="restore.restore"):
     quiet: Annotated[bool, Flag("No report.", short="-q")] = False
 
 
-class UndoOptions(Command, work="restore.undo"):
+class UndoOptions(Command, work="undo.undo"):
     """Undo what --in-place changed.
 
     Puts the newest backup of condense run or repair back as FILE, with its old time and permissions. If FILE has

@@ -1,38 +1,31 @@
-"""`condense config` and `presets`: check and show configurations, and write one to start from."""
+"""`condense config`: check configurations, show the one in use, print the schema."""
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import typer
 from msgspec import Struct
 
 from ...config.checks import profiles_named, target_warnings, warnings
 from ...config.effective import configuration_schema, effective, own_schema
-from ...config.loading import Presets, load_with_positions, plain_values
+from ...config.loading import load_with_positions, plain_values
 from ...config.models import Configuration
 from ...config.options import Overrides
 from ...config.overrides import checked as checked_overrides
 from ...config.own import load_user_configuration, load_user_settings, unknown_profile
-from ...config.preset_folders import DEFAULT_PRESET, user_configuration_path
-from ...config.starter import DEFAULT_FILE, starter, starter_values
+from ...config.preset_folders import user_configuration_path
 from ...core.wording import plural, visible
-from ...errors import ConfigurationError, ExitStatus, UsageError
+from ...errors import ConfigurationError, ExitStatus
 from ...providers.registry import Registry
 from ...report.lists.settings import as_report, as_yaml
 from ...report.sections import to_json
-from ...storage.files import write_bytes
-from ..commands.settings import ListPresets, NewPreset, ShowConfiguration, ShowPreset, ShowSchema, ValidateConfiguration
-from ..console import say, write_out, write_text
+from ..commands.settings import ShowConfiguration, ShowSchema, ValidateConfiguration
+from ..console import say, write_text
 from .providing import checked, registry_of_user, settings_with
 from .reading import check_targets
-from .settings import presets_here
 
 
 class Mistake(Struct, frozen=True):
@@ -141,81 +134,3 @@ def _say(found: Checked) -> None:
         say(f"condense: warning: {found.file}: {warning}")
     what = "your own configuration" if found.passes is None else plural(found.passes, "pass", "passes")
     typer.echo(visible(f"{found.file}: valid, {what}"))
-
-
-_WIDTH: Final = 100
-
-
-def list_presets(options: ListPresets) -> None:
-    presets = presets_here()
-    entries = [_facts(presets, name) for name in presets.names()]
-    if options.json:
-        write_text(to_json({"version": 1, "presets": entries}))
-        return
-    names = [f"{entry['name']}{' (default)' if entry['default'] else ''}" for entry in entries]
-    width = max(map(len, names))
-    for name, entry in zip(names, entries, strict=True):
-        origin = f" ({entry['folder']})" if entry["folder"] else ""
-        typer.echo(_entry(name.ljust(width), visible(f"{entry['description']}{origin}")))
-
-
-def show_preset(options: ShowPreset) -> None:
-    """Print the file of a preset. Raises ConfigurationError."""
-    presets, name = presets_here(), options.name
-    data = presets.read(name)
-    if options.json:
-        values = presets.named(name).values
-        write_text(to_json({"version": 1, "preset": _facts(presets, name), "configuration": values}))
-    elif sys.stdout.isatty():
-        typer.echo(visible(data.decode("utf-8", "replace")), nl=False)
-    else:
-        write_out(data)
-
-
-def new_preset(options: NewPreset) -> None:
-    """Write a configuration. Raises CondenseError."""
-    source = options.source
-    preset = _text(presets_here(), source) if source is not None else ""
-    if options.file == "-":
-        write_text(starter(source, preset))
-        return
-    path = Path(DEFAULT_FILE if options.file is None else options.file)
-    if path.suffix.lower() not in ("", ".yaml", ".yml", ".json"):
-        raise UsageError(f"{path}: a configuration is YAML or JSON.", "Give it a name that ends in .yaml or .json.")
-    is_json = path.suffix.lower() == ".json"
-    text = to_json(starter_values(source, preset)) if is_json else starter(source, preset, str(path))
-    if not options.force and (path.exists() or path.is_symlink()):
-        raise UsageError(f"{path} exists already.", "Name another file, or add --force to overwrite it.")
-    write_bytes(path, text.encode())
-    say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
-
-
-def _text(presets: Presets, name: str) -> str:
-    """Return the file of a preset as text. Raises ConfigurationError, also if the preset is broken."""
-    data = presets.read(name)
-    presets.named(name)
-    return data.decode()
-
-
-def _facts(presets: Presets, name: str) -> dict[str, str | bool | None]:
-    return {
-        "name": name,
-        "default": name == DEFAULT_PRESET,
-        "description": _description(presets, name),
-        "folder": str(presets.folder_of(name) or "") or None,
-    }
-
-
-def _description(presets: Presets, name: str) -> str:
-    """Return the description of a preset, or its error: a broken one must not hide the others."""
-    try:
-        return presets.load(name).description
-    except ConfigurationError as error:
-        return f"Broken: {error.message}"
-
-
-def _entry(name: str, description: str) -> str:
-    width = min(_WIDTH, shutil.get_terminal_size().columns)
-    first, *rest = textwrap.wrap(description, max(20, width - len(name) - 2)) or [""]
-    margin = " " * (len(name) + 2)
-    return "\n".join([f"{name}  {first}".rstrip(), *(margin + line for line in rest)])
