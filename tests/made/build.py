@@ -114,6 +114,18 @@ def one_pass(**keys: Any) -> dict[str, Any]:
     }
 
 
+def one_batch(recent: int = 1, *, keep_first: int = 0, keep_last: int = 0, **keys: Any) -> dict[str, Any]:
+    """A pass that makes one summary of all but the newest turns."""
+    kept = {"keep_first": keep_first, "keep_last": keep_last}
+    return {
+        "id": "all",
+        "selection": {"type": "preserve_recent", "keep_recent_count": recent},
+        "mode": "batch",
+        "batch_config": {"operation": "summarize", "summarization_config": kept},
+        **keys,
+    }
+
+
 def extract(**keys: Any) -> dict[str, Any]:
     """A pass that shortens down to the target."""
     return {

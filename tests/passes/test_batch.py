@@ -14,6 +14,7 @@ from build import (
     configuration,
     conversation,
     marks,
+    one_batch,
     read_turn,
     result,
     text,
@@ -118,14 +119,9 @@ def test_the_limit_counts_the_ledger(most: int) -> None:
 def test_a_target_that_is_missed_does_not_widen_the_selection() -> None:
     reads = [message for n in range(5) for message in read_turn(str(n))]
     transcript = anthropic(user("Go."), *reads, user(LONG + LONG), assistant("Done."), user("Thanks."))
-    middle = {
-        "id": "middle",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 4},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-        "stop_at_target": True,
-    }
-    result = condense(transcript, middle, target_tokens=10, lossless_prelude={"enabled": True})
+    result = condense(
+        transcript, one_batch(4, id="middle", stop_at_target=True), target_tokens=10, lossless_prelude={"enabled": True}
+    )
     assert len(marks(result)) == 1
     assert result.transcript.messages[-4:] == result.before.messages[-4:]
 
@@ -174,15 +170,7 @@ def test_nothing_new_in_the_window_is_no_task() -> None:
 
 # The summary of a second pass stands where that of the first stood, and takes it in: the first is gone.
 def test_the_second_pass_takes_in_the_summary_of_the_first() -> None:
-    passes = [
-        {
-            "id": id,
-            "mode": "batch",
-            "selection": {"type": "preserve_recent", "keep_recent_count": recent},
-            "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-        }
-        for id, recent in (("first", 5), ("second", 1))
-    ]
+    passes = [one_batch(recent, id=id) for id, recent in (("first", 5), ("second", 1))]
     configured = configuration(*passes, lossless_prelude={"enabled": True})
     done = laws.check_all(anthropic(*conversation()), configured, summarizer=Short())
     gone = [receipt for receipt in done.changes if receipt.pass_id == "second" and receipt.message == 1]

@@ -13,6 +13,7 @@ from build import (
     condense,
     conversation,
     cut_to,
+    one_batch,
     one_pass,
     read_turn,
     result,
@@ -36,11 +37,7 @@ from condense_cli.report.text import readable
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import AS_COUNTED
 
-BATCH: dict[str, Any] = {
-    "mode": "batch",
-    "selection": {"type": "preserve_recent", "keep_recent_count": 2},
-    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-}
+BATCH: dict[str, Any] = one_batch(2)
 
 LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import real
-from build import call, condense, cut_to, one_pass, result, text
+from build import call, condense, cut_to, one_batch, one_pass, result, text
 from claude_tree import boundary, reply, said, summary
 from helpers import as_lines, condense_process
 from helpers import condense as command
@@ -26,11 +26,7 @@ from condense_cli.window.use import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]
 LARGE = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(2_000))
-BATCH = {
-    "mode": "batch",
-    "selection": {"type": "preserve_recent", "keep_recent_count": 3},
-    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-}
+BATCH = one_batch(3)
 
 
 def used(sent: int, cached: int = 0, output: int = 2) -> Json:

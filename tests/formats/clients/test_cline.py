@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from build import LONG, condense, cut_to, one_pass
+from build import LONG, condense, cut_to, one_batch, one_pass
 
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
@@ -86,13 +86,7 @@ def test_the_tools_are_known() -> None:
 
 # A summary takes the id and the time of the first message that it replaces; nothing is hidden as in Roo Code.
 def test_a_summary_takes_the_place_of_messages() -> None:
-    batch = {
-        "id": "all",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 2},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 0}},
-    }
-    result = condense(loaded([entry()], [entry()], [entry()]), batch)
+    result = condense(loaded([entry()], [entry()], [entry()]), one_batch(2, keep_first=1))
     messages = json.loads(api.dump(result))["messages"]
     assert [message["id"] for message in messages[:2]] == ["msg_0", "msg_1"]
     assert messages[1]["content"][0]["text"].startswith("[condense:")

@@ -5,7 +5,7 @@ from typing import Any
 
 import gemini_logs
 import pytest
-from build import LONG, condense, configuration, cut_to, one_pass
+from build import LONG, condense, configuration, cut_to, one_batch, one_pass
 
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
@@ -111,13 +111,7 @@ def test_writing() -> None:
 
 
 def test_a_summary_is_a_message_of_the_user() -> None:
-    batch = {
-        "id": "all",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-    }
-    after = written(chat(*session()), batch)
+    after = written(chat(*session()), one_batch())
     assert [each["id"] for each in after] == ["m0", "m1", "m2", "m5"]
     assert set(after[1]) == {"id", "timestamp", "type", "content"}
     assert after[1]["type"] == "user"
@@ -196,12 +190,7 @@ def test_a_log_changes_in_place() -> None:
 # Messages that go are in no line that counts, and all lines before it stay; most may be in one line.
 @pytest.mark.parametrize("resumed_at", [3, 6])
 def test_a_log_loses_messages(resumed_at: int) -> None:
-    batch = {
-        "id": "all",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-    }
+    batch = one_batch()
     before = log(*gemini_logs.log([*session(), message(6, "gemini", "Ok.")], resumed_at)[1:])
     data = api.dump(api.condense(before, configuration(batch)))
     assert data.startswith(before.source.data)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG, configuration, cut_to, one_pass, texts
+from build import LONG, configuration, cut_to, one_batch, one_pass, texts
 from kimi_logs import HEADER, Json, answer, call, event, exchange, part, said, step
 
 from condense_cli import api
@@ -130,15 +130,9 @@ def test_texts_change_in_place() -> None:
 
 # Messages that go are in nothing that counts, and all lines before it stay.
 def test_a_log_loses_messages() -> None:
-    batch = {
-        "id": "all",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-    }
     more = step("s3", call("s3", "c"), answer("c", "x\n" * 300))
     before = log(*exchange(), said("More."), *more, *step("s4", part("s4", "Sure.")))
-    data = api.dump(api.condense(before, configuration(batch)))
+    data = api.dump(api.condense(before, configuration(one_batch())))
     assert data.startswith(before.source.data)
     added = [json.loads(line) for line in data[len(before.source.data) :].splitlines()]
     assert added[0]["type"] == "context.clear"

@@ -6,7 +6,7 @@ from typing import Any
 import laws
 import pytest
 import real
-from build import LONG, condense, configuration, cut_to, one_pass
+from build import LONG, condense, configuration, cut_to, one_batch, one_pass
 from opencode_exports import Json, export, message, text, tool
 from summarizers import Short
 
@@ -19,12 +19,7 @@ from condense_cli.rules.validity import validate
 from condense_cli.toolcalls import tools
 
 IMAGE = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,aGVsbG8=" * 20}
-BATCH = {
-    "id": "all",
-    "mode": "batch",
-    "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 0}},
-}
+BATCH = one_batch(keep_first=1)
 
 
 def session() -> list[Json]:

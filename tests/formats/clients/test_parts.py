@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from agent_work import SUPPRESS, cut
-from build import LONG, configuration
+from build import LONG, configuration, one_batch
 from helpers import as_lines
 from msgspec.structs import replace
 from pictures import picture
@@ -110,14 +110,8 @@ def working(number: int) -> list[Json]:
 # The summary begins with the user's words, and the results in front of them stay.
 @pytest.mark.parametrize("kept", [3, 6])
 def test_a_summary_divides_a_content(kept: int) -> None:
-    summarized = {
-        "id": "all",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 4},
-        "mode": "batch",
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": kept, "keep_last": 0}},
-    }
     before = read(working(5))
-    result = api.condense(before, configuration(summarized))
+    result = api.condense(before, configuration(one_batch(4, keep_first=kept)))
     assert result.error is None
     after = parse(api.dump(result))
     assert [message.role for message in after.messages[:kept]] == [message.role for message in before.messages[:kept]]

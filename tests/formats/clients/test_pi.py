@@ -6,7 +6,7 @@ from typing import Any
 import further_agents
 import pytest
 from agent_work import SUPPRESS, WORK, cut, shape
-from build import condense, one_pass, texts
+from build import condense, one_batch, one_pass, texts
 from pi_sessions import HEADER, Json, answer, call, entry, first_version, said
 
 from condense_cli import api
@@ -19,12 +19,7 @@ from condense_cli.rules.validity import validate
 from condense_cli.tokens.counting import Counter
 from condense_cli.toolcalls import tools
 
-BATCH = {
-    "id": "all",
-    "mode": "batch",
-    "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-}
+BATCH = one_batch()
 
 
 def session() -> list[Json]:

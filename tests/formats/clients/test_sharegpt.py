@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG, condense, configuration, cut_to, one_pass
+from build import LONG, condense, configuration, cut_to, one_batch, one_pass
 
 from condense_cli import api
 from condense_cli.core.transcript import Transcript
@@ -97,13 +97,7 @@ def test_what_is_no_call_is_kept(text: str) -> None:
 # A summary is a turn of the file's own kind.
 @pytest.mark.parametrize("value", [FIRST, SECOND], ids=["first", "second"])
 def test_a_summary_is_a_turn_like_the_others(value: dict[str, Any]) -> None:
-    batch = {
-        "id": "all",
-        "mode": "batch",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
-    }
-    result = condense(loaded(value), batch)
+    result = condense(loaded(value), one_batch())
     assert result.transcript.has_new_summary
     turns = next(iter(json.loads(api.dump(result)).values())) if value is SECOND else None
     turns = turns or json.loads(api.dump(result))["conversations"]
