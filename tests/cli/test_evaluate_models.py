@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import model_server as played
 import pytest
+from build import one_batch
 from desk import CALL, KEYS
 from helpers import Outcome, condense
 from looked_up import READS, work
@@ -76,13 +77,7 @@ class Bench:
         self.folder = folder
 
     def configuration(self, min_facts: float, profile: str | None = None) -> None:
-        summarization = {"keep_first": 1, "keep_last": 0, "max_tokens": 300, "validate": {"min_facts": min_facts}}
-        config = {
-            "id": "all",
-            "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-            "mode": "batch",
-            "batch_config": {"operation": "summarize", "summarization_config": summarization},
-        }
+        config = one_batch(keep_first=1, max_tokens=300, validate={"min_facts": min_facts})
         named = {} if profile is None else {"profile": profile}
         (self.sessions.parent / "one.yaml").write_text(json.dumps({"passes": [config], **named}))
 

@@ -114,15 +114,14 @@ def one_pass(**keys: Any) -> dict[str, Any]:
     }
 
 
-def one_batch(recent: int = 1, *, keep_first: int = 0, keep_last: int = 0, **keys: Any) -> dict[str, Any]:
+def one_batch(recent: int = 1, *, id: str = "all", **summarization: Any) -> dict[str, Any]:
     """A pass that makes one summary of all but the newest turns."""
-    kept = {"keep_first": keep_first, "keep_last": keep_last}
+    asked = {"keep_first": 0, "keep_last": 0, **summarization}
     return {
-        "id": "all",
+        "id": id,
         "selection": {"type": "preserve_recent", "keep_recent_count": recent},
         "mode": "batch",
-        "batch_config": {"operation": "summarize", "summarization_config": kept},
-        **keys,
+        "batch_config": {"operation": "summarize", "summarization_config": asked},
     }
 
 

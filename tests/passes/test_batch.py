@@ -120,7 +120,10 @@ def test_a_target_that_is_missed_does_not_widen_the_selection() -> None:
     reads = [message for n in range(5) for message in read_turn(str(n))]
     transcript = anthropic(user("Go."), *reads, user(LONG + LONG), assistant("Done."), user("Thanks."))
     result = condense(
-        transcript, one_batch(4, id="middle", stop_at_target=True), target_tokens=10, lossless_prelude={"enabled": True}
+        transcript,
+        one_batch(4, id="middle") | {"stop_at_target": True},
+        target_tokens=10,
+        lossless_prelude={"enabled": True},
     )
     assert len(marks(result)) == 1
     assert result.transcript.messages[-4:] == result.before.messages[-4:]

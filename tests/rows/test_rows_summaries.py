@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import model_server as played
 import pytest
+from build import one_batch
 from helpers import Outcome, as_lines, condense, session
 from model_server import ModelServer, model_server
 from rowsets import LONG, rows
@@ -17,13 +18,6 @@ KEYS: Final = {"OPENAI_API_KEY": "sk-test"}
 BY_MODEL: Final = "A short summary of 1.py and 2.py."
 CALL: Final = Decimal("0.0012")
 """Dollars of a call that the server answers, at the price of the profile."""
-BATCH: Final = {"keep_first": 1, "keep_last": 0}
-PASS: Final = {
-    "id": "all",
-    "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-    "mode": "batch",
-    "batch_config": {"operation": "summarize", "summarization_config": BATCH},
-}
 
 
 @pytest.fixture
@@ -31,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "condense").mkdir()
-    (tmp_path / "batch.json").write_text(json.dumps({"passes": [PASS]}))
+    (tmp_path / "batch.json").write_text(json.dumps({"passes": [one_batch(keep_first=1)]}))
     data = as_lines(rows(LONG, LONG))
     first, second = data.splitlines(keepends=True)
     (tmp_path / "rows.jsonl").write_bytes(first + second.replace(b"listing", b"catalogue"))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from build import anthropic, configuration
+from build import anthropic, configuration, one_batch
 from msgspec import Struct
 from summarizers import Short
 
@@ -36,13 +36,8 @@ def batch(
     **summarization: Any,
 ) -> Condensation:
     """One batch pass; nothing is kept at the ends of the window unless told otherwise."""
-    keys = {"keep_first": 0, "keep_last": 0, **summarization}
-    config = {
-        "id": "batch",
-        "mode": "batch",
-        "selection": selection or RECENT,
-        "batch_config": {"operation": "summarize", "summarization_config": keys},
-    }
+    config = one_batch(id="batch", **summarization)
+    config["selection"] = selection or RECENT
     condensation = api.condense(transcript, configuration(config, pins=list(pins)), summarizer=summarizer or Short())
     api.dump(condensation)
     assert condensation.new_violations == []

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from build import one_batch
 from helpers import Outcome, as_lines, condense, session
 from model_server import ModelServer
 
@@ -17,26 +18,17 @@ KEYS: Final = {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-ant-test"}
 
 CALL: Final = Decimal("0.0012")
 """Dollars of a call that the server answers, at the price of the profiles."""
-_RECENT: Final = {"type": "preserve_recent", "keep_recent_count": 1}
-
 _EACH: Final = {
     "id": "each",
-    "selection": _RECENT,
+    "selection": {"type": "preserve_recent", "keep_recent_count": 1},
     "individual_config": {
         "defaults": {"tool_results": {"operation": "summarize", "params": {"summarize": {"max_tokens": 60}}}}
     },
 }
 
-_BATCH: Final = {
-    "id": "all",
-    "selection": _RECENT,
-    "mode": "batch",
-    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 0}},
-}
-
 WAYS: Final[Mapping[str, dict[str, Any]]] = {
     "individual": {"passes": [_EACH]},
-    "batch": {"passes": [_BATCH]},
+    "batch": {"passes": [one_batch(keep_first=1)]},
     "native": {"provider": "native"},
 }
 
