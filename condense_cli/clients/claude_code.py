@@ -19,6 +19,7 @@ from ..core.json_text import text_in
 from ..core.transcript import JsonPath
 from ..errors import UsageError
 from ..storage.backups import WritingProcess, is_alive
+from . import settings
 from .choices import CLAUDE_FOLDER, CONDENSED, Client, own_folder
 from .client import (
     NO_CHANCE,
@@ -35,25 +36,6 @@ from .client import (
     records_with,
     texts_in,
     title_of,
-)
-from .settings import (
-    SERVER,
-    InstallPlan,
-    Settings,
-    SettingsEdit,
-    Target,
-    edit_of,
-    hook_command,
-    is_our_server,
-    part,
-    problems_of,
-    program,
-    read_text,
-    runs,
-    runs_ours,
-    settings_in,
-    with_hooks,
-    without_hooks,
 )
 
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"))
@@ -119,60 +101,61 @@ def has_messages(data: bytes) -> bool:
     return _MESSAGE.search(data) is not None
 
 
-def install_plan(target: Target) -> InstallPlan:
+def install_plan(target: settings.Target) -> settings.InstallPlan:
     """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _settings(target)
-    text, before = settings_in(path)
-    after = with_hooks(before, Client.CLAUDE_CODE)
+    text, before = settings.settings_in(path)
+    after = settings.with_hooks(before, Client.CLAUDE_CODE)
     remarks = []
     line = before.get("statusLine")
-    if line is None or runs_ours(line):
-        after["statusLine"] = {"type": "command", "command": hook_command(Client.CLAUDE_CODE, "status-line")}
+    if line is None or settings.runs_ours(line):
+        after["statusLine"] = {"type": "command", "command": settings.hook_command(Client.CLAUDE_CODE, "status-line")}
     else:
         remarks.append("You have another status line; it was left alone.")
     if before.get("disableAllHooks") is True:
         remarks.append(f"disableAllHooks is set in {path}; no hook runs until you remove it.")
-    edits = [edit_of(path, text, before, after)]
+    edits = [settings.edit_of(path, text, before, after)]
     command = _command(target)
-    found = read_text(command)
+    found = settings.read_text(command)
     if found is None or _OURS in found:
-        edits.append(SettingsEdit(command, found, _COMMAND))
+        edits.append(settings.SettingsEdit(command, found, _COMMAND))
     else:
         remarks.append(f"You have another command /condense ({command}); it was left alone.")
     if target.has_mcp:
-        edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
-    return InstallPlan(tuple(edits), tuple(remarks))
+        program, *arguments = settings.program()
+        edits.append(_server(target, {"type": "stdio", "command": program, "args": [*arguments, "mcp"]}))
+    return settings.InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removal_plan(target: Target) -> InstallPlan:
+def removal_plan(target: settings.Target) -> settings.InstallPlan:
     """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _settings(target)
-    text, before = settings_in(path)
-    after = without_hooks(before)
-    if runs_ours(after.get("statusLine")):
+    text, before = settings.settings_in(path)
+    after = settings.without_hooks(before)
+    if settings.runs_ours(after.get("statusLine")):
         del after["statusLine"]
     command = _command(target)
-    found = read_text(command)
+    found = settings.read_text(command)
     left = None if found is None or _OURS in found else found
-    edits = (edit_of(path, text, before, after), SettingsEdit(command, found, left), _server(target, None))
-    return InstallPlan(edits)
+    commands = settings.SettingsEdit(command, found, left)
+    return settings.InstallPlan((settings.edit_of(path, text, before, after), commands, _server(target, None)))
 
 
-def problems(target: Target) -> Iterator[str]:
+def problems(target: settings.Target) -> Iterator[str]:
     """Yield sentences about what keeps the installation from working."""
     path = _settings(target)
-    _, settings = settings_in(path)
-    yield from problems_of(settings, Client.CLAUDE_CODE)
-    line = settings.get("statusLine")
+    _, found = settings.settings_in(path)
+    yield from settings.problems_of(found, Client.CLAUDE_CODE)
+    line = found.get("statusLine")
     if line is None:
         yield "The status line is not installed."
-    elif runs_ours(line) and not runs(line["command"]):
+    elif settings.runs_ours(line) and not settings.runs(line["command"]):
         yield f"The status line runs a program that is not there: {line['command']}"
-    if settings.get("disableAllHooks") is True:
+    if found.get("disableAllHooks") is True:
         yield f"disableAllHooks is set in {path}; no hook runs."
-    if read_text(_command(target)) is None:
+    if settings.read_text(_command(target)) is None:
         yield "The command /condense is not installed."
-    if target.has_mcp and _servers(settings_in(_state(target))[1], target).get(SERVER) is None:
+    if target.has_mcp and _servers(settings.settings_in(_state(target))[1], target).get(settings.SERVER) is None:
         yield "The MCP server is not installed."
 
 
@@ -188,55 +171,56 @@ shell, condense run --session latest --new-session --resume does the same."
 """
 
 
-def _command(target: Target) -> Path:
+def _command(target: settings.Target) -> Path:
     own = _folder(target) if target.project is None else target.project / ".claude"
     return own / "commands" / "condense.md"
 
 
-def _settings(target: Target) -> Path:
+def _settings(target: settings.Target) -> Path:
     if target.project is not None:
         return target.project / ".claude" / "settings.local.json"
     return _folder(target) / "settings.json"
 
 
-def _folder(target: Target) -> Path:
+def _folder(target: settings.Target) -> Path:
     return own_folder(Client.CLAUDE_CODE, target.home, target.environment)
 
 
-def _state(target: Target) -> Path:
+def _state(target: settings.Target) -> Path:
     if target.environment.get(CLAUDE_FOLDER):
         return _folder(target) / ".claude.json"
     return target.home / ".claude.json"
 
 
-def _server(target: Target, wanted: Settings | None) -> SettingsEdit:
+def _server(target: settings.Target, wanted: settings.Settings | None) -> settings.SettingsEdit:
     """Edit the client's own file to hold our server, or not. Another server of this name is left alone."""
     path = _state(target)
-    text, before = settings_in(path)
+    text, before = settings.settings_in(path)
     servers = _servers(before, target)
-    found = servers.get(SERVER)
-    if found == wanted or (found is not None and not is_our_server(found)):
-        return edit_of(path, text, before, before)
-    others = {name: server for name, server in servers.items() if name != SERVER}
-    return edit_of(path, text, before, _with_servers(before, target, others | ({SERVER: wanted} if wanted else {})))
+    found = servers.get(settings.SERVER)
+    if found == wanted or (found is not None and not settings.is_our_server(found)):
+        return settings.edit_of(path, text, before, before)
+    servers = {name: server for name, server in servers.items() if name != settings.SERVER}
+    servers |= {settings.SERVER: wanted} if wanted else {}
+    return settings.edit_of(path, text, before, _with_servers(before, target, servers))
 
 
-def _servers(state: Settings, target: Target) -> Settings:
+def _servers(state: settings.Settings, target: settings.Target) -> settings.Settings:
     holder = state
     if target.project is not None:
-        holder = part(part(state, "projects", dict), str(target.project), dict)
-    return part(holder, "mcpServers", dict)
+        holder = settings.part(settings.part(state, "projects", dict), str(target.project), dict)
+    return settings.part(holder, "mcpServers", dict)
 
 
-def _with_servers(state: Settings, target: Target, servers: Settings) -> Settings:
+def _with_servers(state: settings.Settings, target: settings.Target, servers: settings.Settings) -> settings.Settings:
     if target.project is None:
         return _with(state, "mcpServers", servers)
-    projects = part(state, "projects", dict)
-    project = _with(part(projects, str(target.project), dict), "mcpServers", servers)
+    projects = settings.part(state, "projects", dict)
+    project = _with(settings.part(projects, str(target.project), dict), "mcpServers", servers)
     return _with(state, "projects", _with(projects, str(target.project), project))
 
 
-def _with(holder: Settings, key: str, value: Settings) -> Settings:
+def _with(holder: settings.Settings, key: str, value: settings.Settings) -> settings.Settings:
     """Set a key of an object; an empty value removes it."""
     if not value:
         return {name: each for name, each in holder.items() if name != key}

@@ -20,6 +20,7 @@ from typing import Any, Final
 from ..core.json_text import text_in, value_in
 from ..core.transcript import JsonPath
 from ..errors import UsageError
+from . import settings
 from .choices import Client, own_folder
 from .client import (
     NO_CHANCE,
@@ -42,25 +43,6 @@ from .client import (
     records_with,
     texts_in,
     title_of,
-)
-from .settings import (
-    SERVER,
-    InstallPlan,
-    SettingsEdit,
-    Target,
-    commands_in,
-    edit_of,
-    is_our_server,
-    is_ours,
-    problems_of,
-    program,
-    read_text,
-    settings_in,
-    tables_in,
-    with_hooks,
-    with_table,
-    without_hooks,
-    without_table,
 )
 
 
@@ -99,98 +81,97 @@ def has_messages(data: bytes) -> bool:
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROLLOUT: Final = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-.+\.jsonl")
-_TABLE: Final = f"mcp_servers.{SERVER}"
+_TABLE: Final = f"mcp_servers.{settings.SERVER}"
 
 TRUST: Final = "Codex runs hooks only once you trust them: start codex, type /hooks, and trust those of condense."
 
 _MOVED: Final = "Codex identifies hooks by position, so it may ask you to trust later ones again."
 
 
-def install_plan(target: Target) -> InstallPlan:
+def install_plan(target: settings.Target) -> settings.InstallPlan:
     """Plan the settings that make the client use condense. Raises UnreadableError."""
     path = _hooks(target)
-    text, before = settings_in(path)
-    edits = [edit_of(path, text, before, with_hooks(before, Client.CODEX))]
+    text, before = settings.settings_in(path)
+    edits = [settings.edit_of(path, text, before, settings.with_hooks(before, Client.CODEX))]
     remarks = [TRUST]
     if target.has_mcp:
-        edits.append(_server(target, {"command": program()[0], "args": [*program()[1:], "mcp"]}))
+        edits.append(_server(target, {"command": settings.program()[0], "args": [*settings.program()[1:], "mcp"]}))
     if target.project is not None:
         remarks.append(f"Codex reads {target.project / '.codex'} only in trusted projects.")
-    return InstallPlan(tuple(edits), tuple(remarks))
+    return settings.InstallPlan(tuple(edits), tuple(remarks))
 
 
-def removal_plan(target: Target) -> InstallPlan:
+def removal_plan(target: settings.Target) -> settings.InstallPlan:
     """Plan the removal of everything that condense installed. Raises UnreadableError."""
     path = _hooks(target)
-    text, before = settings_in(path)
-    after = without_hooks(before)
+    text, before = settings.settings_in(path)
+    after = settings.without_hooks(before)
     remarks = (_MOVED,) if after != before and after.get("hooks") else ()
-    return InstallPlan((edit_of(path, text, before, after), _server(target, None)), remarks)
+    return settings.InstallPlan((settings.edit_of(path, text, before, after), _server(target, None)), remarks)
 
 
-def problems(target: Target) -> Iterator[str]:
+def problems(target: settings.Target) -> Iterator[str]:
     """Yield sentences about what keeps the installation from working."""
     path = _hooks(target)
-    _, settings = settings_in(path)
-    yield from problems_of(settings, Client.CODEX)
-    found = dict(commands_in(settings))
-    tables = tables_in(_config(target), read_text(_config(target)))
+    _, known = settings.settings_in(path)
+    yield from settings.problems_of(known, Client.CODEX)
+    found = dict(settings.commands_in(known))
+    tables = settings.tables_in(_config(target), settings.read_text(_config(target)))
     if value_in(tables, "features", "hooks") is False:
         yield f"Hooks are switched off in {_config(target)} (features.hooks)."
     elif found:
         waiting = untrusted(target, path, found)
         if waiting:
             yield f"Not trusted yet: {', '.join(waiting)}. {TRUST}"
-    if target.has_mcp and value_in(tables, "mcp_servers", SERVER) is None:
+    if target.has_mcp and value_in(tables, "mcp_servers", settings.SERVER) is None:
         yield "The MCP server is not installed."
 
 
-def _hooks(target: Target) -> Path:
+def _hooks(target: settings.Target) -> Path:
     return _settings_folder(target) / "hooks.json"
 
 
-def _config(target: Target) -> Path:
+def _config(target: settings.Target) -> Path:
     return _settings_folder(target) / "config.toml"
 
 
-def _settings_folder(target: Target) -> Path:
+def _settings_folder(target: settings.Target) -> Path:
     return _home(target) if target.project is None else target.project / ".codex"
 
 
-def _server(target: Target, wanted: dict[str, str | list[str]] | None) -> SettingsEdit:
+def _server(target: settings.Target, wanted: dict[str, str | list[str]] | None) -> settings.SettingsEdit:
     """Edit the configuration to hold our server, or not. Another server of this name is left alone."""
     path = _config(target)
-    text = read_text(path)
-    found = value_in(tables_in(path, text), "mcp_servers", SERVER)
-    is_ours = is_our_server(found)
-    if (found is not None and not is_ours) or (found is None and wanted is None):
-        return SettingsEdit(path, text, text)
-    if is_ours and wanted is not None and all(value_in(found, key) == value for key, value in wanted.items()):
-        return SettingsEdit(path, text, text)
-    left = without_table(text or "", _TABLE)
-    after = with_table(left, _TABLE, wanted) if wanted is not None else left
-    tables_in(path, after)
-    return SettingsEdit(path, text, after if after.strip() else None)
+    text = settings.read_text(path)
+    found = value_in(settings.tables_in(path, text), "mcp_servers", settings.SERVER)
+    is_other = found is not None and not settings.is_our_server(found)
+    is_there = wanted is not None and all(value_in(found, key) == value for key, value in wanted.items())
+    if is_other or is_there or (found is None and wanted is None):
+        return settings.SettingsEdit(path, text, text)
+    left = settings.without_table(text or "", _TABLE)
+    after = settings.with_table(left, _TABLE, wanted) if wanted is not None else left
+    settings.tables_in(path, after)
+    return settings.SettingsEdit(path, text, after if after.strip() else None)
 
 
 _SECONDS: Final = 10
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
+def untrusted(target: settings.Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
     """List the events whose hook does not run."""
     said = listed_hooks(target)
     if said is not None:
         trusted = {
             str(hook.get("eventName", "")).casefold()
             for hook in said
-            if is_ours(hook.get("command"))
+            if settings.is_ours(hook.get("command"))
             and hook.get("trustStatus") in ("trusted", "managed")
             and hook.get("enabled")
         }
         return [event for event in events if event.casefold() not in trusted]
     config = _home(target) / "config.toml"
-    state = value_in(tables_in(config, read_text(config)), "hooks", "state")
+    state = value_in(settings.tables_in(config, settings.read_text(config)), "hooks", "state")
     known = [
         key
         for key, value in (state.items() if isinstance(state, dict) else ())
@@ -204,7 +185,7 @@ def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[st
     ]
 
 
-def listed_hooks(target: Target) -> list[dict[str, Any]] | None:
+def listed_hooks(target: settings.Target) -> list[dict[str, Any]] | None:
     """Ask Codex for its hooks, without starting a session. None if it cannot be asked."""
     codex = shutil.which("codex", path=target.environment.get("PATH"))
     if codex is None:
@@ -251,7 +232,7 @@ def _listed_hooks(process: subprocess.Popen[bytes], folder: str) -> list[dict[st
     return None
 
 
-def _home(target: Target) -> Path:
+def _home(target: settings.Target) -> Path:
     return own_folder(Client.CODEX, target.home, target.environment)
 
 

@@ -8,7 +8,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from threading import BoundedSemaphore
@@ -31,6 +31,7 @@ from ..live.deciding import DecisionKind, Fitted
 from ..live.requests import Request as Messages
 from ..live.state import Memory, State
 from ..money.economics import CallUsage
+from . import forwarding
 from .bodies import LARGEST, Api, Body, api_of, target, usual_upstream
 from .compaction import (
     SECONDS,
@@ -43,17 +44,6 @@ from .compaction import (
 )
 from .compress import Compressed, CompressOrder, compressed, order_of, unchanged
 from .conversations import REFUSALS, Conversation, Conversations, Fits
-from .forwarding import (
-    OFF,
-    Passing,
-    Upstream,
-    UsageReader,
-    names_this_machine,
-    refusal,
-    refuses_whatever_is_sent,
-    sent_on,
-    unless_gone,
-)
 from .record import (
     PAGE_HEADERS,
     Decided,
@@ -130,7 +120,7 @@ class Proxy:
         """Set at the first request."""
         self.conversations = Conversations(state, partial(_live, settings))
         self._fits = Fits()
-        self._upstream = Upstream()
+        self._upstream = forwarding.Upstream()
         self._notes: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -149,15 +139,15 @@ class Proxy:
     async def _answer(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
         if not path.startswith("/"):
-            return refusal(400, "invalid_request_error", "the address has to be a path.")
+            return forwarding.refusal(400, "invalid_request_error", "the address has to be a path.")
         if request.headers.get("upgrade", "").lower() == "websocket":
-            return refusal(426, "invalid_request_error", "WebSockets are not passed on; use plain HTTP.")
+            return forwarding.refusal(426, "invalid_request_error", "WebSockets are not passed on; use plain HTTP.")
         pieces, whole = await _read(request)
         api = api_of(request.method, path, request.headers.get("authorization", ""))
         exchange = None
         if api is not None and whole is not None:
             whole = with_own_compactions(whole, request.headers.get("content-encoding", ""), api)
-            found = await unless_gone(request, self._exchange(request, api, whole))
+            found = await forwarding.unless_gone(request, self._exchange(request, api, whole))
             if isinstance(found, Response):
                 return found
             exchange = found
@@ -177,7 +167,7 @@ class Proxy:
         cleared = conversation.newly_cleared(body)
         if cleared:
             self.record.cleared(SeenClearing(time.time(), conversation.label, body.model or "", cleared))
-        is_off = request.headers.get(OFF.decode(), "").strip().lower() == "off"
+        is_off = request.headers.get(forwarding.OFF.decode(), "").strip().lower() == "off"
         turn = request.headers.get("x-codex-turn-metadata", "")
         seen = None if is_off else await self._compaction(conversation, body, turn)
         if isinstance(seen, Response):
@@ -250,24 +240,24 @@ class Proxy:
         except _UNREACHABLE as error:
             words = f"{self._upstream_of(request, path)} cannot be reached ({type(error).__name__})"
             self.record.failed(time.time(), words)
-            return refusal(502, "api_error", f"{words}.")
+            return forwarding.refusal(502, "api_error", f"{words}.")
         if exchange is None:
-            return Passing(answer)
+            return forwarding.Passing(answer)
         if exchange.is_changed:
             if answer.status_code in _REFUSALS:
-                return await self._refused(request, path, Passing(answer), exchange)
+                return await self._refused(request, path, forwarding.Passing(answer), exchange)
             if answer.status_code < 400:
                 exchange.conversation.refused = 0
-        return Passing(answer, self._usage_recorder(exchange, answer))
+        return self._passing(exchange, answer)
 
-    async def _refused(self, request: Request, path: str, answer: Passing, exchange: _Exchange) -> Response:
+    async def _refused(self, request: Request, path: str, answer: forwarding.Passing, exchange: _Exchange) -> Response:
         """Send the original after the API refused a condensed request, and return the answer for the client.
 
         The answer shows whether condensing was to blame. Nothing was billed so far.
         """
         conversation = exchange.conversation
         try:
-            if refuses_whatever_is_sent(await answer.beginning()):
+            if forwarding.refuses_whatever_is_sent(await answer.beginning()):
                 return answer
             as_it_came = await self._as_it_came(exchange)
             other = await self._ask_api(request, path, as_it_came.body, reads=True)
@@ -282,7 +272,7 @@ class Proxy:
             if conversation.refused == REFUSALS:
                 words += "; from now on it passes through unchanged"
             self.record.failed(time.time(), words)
-        return Passing(other, self._usage_recorder(as_it_came, other))
+        return self._passing(as_it_came, other)
 
     async def _as_it_came(self, exchange: _Exchange) -> _Exchange:
         fitted = await self._fits.originals(exchange.conversation, exchange.request, exchange.body_before)
@@ -298,9 +288,9 @@ class Proxy:
         """
         query = request.scope["query_string"].decode("latin-1")
         url = target(self._upstream_of(request, path), path) + (f"?{query}" if query else "")
-        headers = sent_on(request.headers.raw, length=_length(request, body), reads=reads)
+        headers = forwarding.sent_on(request.headers.raw, length=_length(request, body), reads=reads)
         sending = self._upstream.send(request.method, url, headers, body)
-        return await (unless_gone(request, sending) if isinstance(body, bytes) else sending)
+        return await (forwarding.unless_gone(request, sending) if isinstance(body, bytes) else sending)
 
     def _upstream_of(self, request: Request, path: str) -> str:
         if self.settings.upstream is not None:
@@ -308,10 +298,12 @@ class Proxy:
         vendor = usual_upstream(path, request.headers)
         return self.settings.vendors.get(vendor, vendor)
 
-    def _usage_recorder(self, exchange: _Exchange, answer: httpx.Response) -> Callable[[UsageReader], None] | None:
-        return partial(self._record_usage, exchange) if answer.status_code == 200 else None
+    def _passing(self, exchange: _Exchange, answer: httpx.Response) -> forwarding.Passing:
+        """Return an answer for the client; its usage is recorded at its end."""
+        is_answer = answer.status_code == 200
+        return forwarding.Passing(answer, partial(self._record_usage, exchange) if is_answer else None)
 
-    def _record_usage(self, exchange: _Exchange, reader: UsageReader) -> None:
+    def _record_usage(self, exchange: _Exchange, reader: forwarding.UsageReader) -> None:
         """Record the usage that an ended answer reported, or an estimate."""
         body, fitted, conversation = exchange.body_before, exchange.fitted, exchange.conversation
         watches = self.settings.watches
@@ -345,17 +337,17 @@ class Proxy:
 
     async def compress(self, request: Request) -> Response:
         """Shorten rows for a gateway: as many come out as went in."""
-        if self.settings.is_local and not names_this_machine(request.headers.get("host", "")):
-            return refusal(403, "permission_error", "ask for it as 127.0.0.1 or localhost.")
+        if self.settings.is_local and not forwarding.names_this_machine(request.headers.get("host", "")):
+            return forwarding.refusal(403, "permission_error", "ask for it as 127.0.0.1 or localhost.")
         _, data = await _read(request)
         if data is None:
-            return refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
+            return forwarding.refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
         try:
             order = order_of(data)
             answer = await self._fits.beside(partial(self._compressed, order))
         except Exception as error:  # The gateway continues with its own rows.
             if isinstance(error, CondenseError) and not isinstance(error, BrokenOutputError):
-                return refusal(400, "invalid_request_error", error.message)
+                return forwarding.refusal(400, "invalid_request_error", error.message)
             self.record.failed(time.time(), f"rows are returned unchanged ({type(error).__name__})")
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")

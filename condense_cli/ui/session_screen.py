@@ -23,6 +23,7 @@ from ..errors import CondenseError, ConfigurationError
 from ..report.inspection.sections import sections
 from ..report.page.run import UNCHANGED
 from ..report.terminal import render
+from . import opened
 from .choice import ChoiceHistory, UserChoice, configuration_text
 from .dialogs import Ask, Offer, Pick, TextDialog
 from .editor_screen import EditorScreen
@@ -36,19 +37,6 @@ from .lines import (
     message_lines,
     place_lines,
     strip_lines,
-)
-from .opened import (
-    CONDENSING,
-    OpenSession,
-    SavedResult,
-    View,
-    abilities,
-    check_new_file,
-    choice_text,
-    contents_text,
-    totals_text,
-    write,
-    write_text,
 )
 from .widgets import Rows, SteppingScreen
 
@@ -87,11 +75,11 @@ class SessionScreen(SteppingScreen[None]):
         Binding("escape,q", "leave", "Back", key_display="q"),
     ]
 
-    def __init__(self, session: OpenSession, choice: UserChoice) -> None:
+    def __init__(self, session: opened.OpenSession, choice: UserChoice) -> None:
         super().__init__()
         self.session = session
         self.history = ChoiceHistory(choice)
-        self.view: View | None = None
+        self.view: opened.View | None = None
         self._places: list[ShownPlace] = []
         self._expanded: set[int] = set()
         self._fault = ""
@@ -141,16 +129,16 @@ class SessionScreen(SteppingScreen[None]):
         at = self._renew(view)
         self._show_choice()
         self._show_about()
-        if view.computing != CONDENSING:
+        if view.computing != opened.CONDENSING:
             totals = self.query_one("#totals", Static)
-            totals.update(totals_text(view.totals))
+            totals.update(opened.totals_text(view.totals))
             totals.remove_class("old")
         warnings = [warning for warning in view.warnings if warning.startswith(("--keep", "--cut"))]
         if warnings:
             self.say(f"! {warnings[0]}")
         self._show_messages(at)
 
-    def _renew(self, view: View) -> ShownPlace | None:
+    def _renew(self, view: opened.View) -> ShownPlace | None:
         """Take another view and return the cursor's place in it; summaries come and go between views."""
         place, known = self.place, self.view.conversation.messages if self.view else []
         now = {message.id: position for position, message in enumerate(view.conversation.messages)}
@@ -174,11 +162,11 @@ class SessionScreen(SteppingScreen[None]):
         room = max(_SHORTEST_PATH, self.app.size.width - len(rest))
         path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
         size = f"{plural(len(transcript.messages), 'message')}, {self.session.tokens:,} tokens"
-        contents = contents_text(self.session.contents) if self.session.knows_contents else size
+        contents = opened.contents_text(self.session.contents) if self.session.knows_contents else size
         self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents}"))
 
     def _show_choice(self) -> None:
-        text = choice_text(self.history.choice, self.view, has_failed=bool(self._fault))
+        text = opened.choice_text(self.history.choice, self.view, has_failed=bool(self._fault))
         self.query_one("#choice", Static).update(visible(text))
 
     def _show_messages(self, at: ShownPlace | None = None) -> None:
@@ -311,7 +299,7 @@ class SessionScreen(SteppingScreen[None]):
                 document = ConfigurationDocument(session.configurations.text_of(choice))
                 self.step(replace(choice, text=document.with_value(("provider",), name).text), f"Provider {name}")
 
-        offers = [Offer("", each.id, f"{each.id}: {each.name}", abilities(each)) for each in providers]
+        offers = [Offer("", each.id, f"{each.id}: {each.name}", opened.abilities(each)) for each in providers]
         self.ask(Pick("Which provider?", offers, current), picked)
 
     def action_target(self) -> None:
@@ -345,20 +333,20 @@ class SessionScreen(SteppingScreen[None]):
         self.ask(Pick("Write the result as", _TO), picked)
 
     def _ask_file(self, proposed: str, then: Callable[[str], None]) -> None:
-        self.ask(Ask("To which file?", proposed, partial(check_new_file, self.session.path)), then)
+        self.ask(Ask("To which file?", proposed, partial(opened.check_new_file, self.session.path)), then)
 
     def _write(self, where: Where, path: str | None = None) -> None:
         self.say("Writing…")
-        self._save(partial(write, self.session, self.history.choice, where, path))
+        self._save(partial(opened.write, self.session, self.history.choice, where, path))
 
     def _write_configuration(self, path: str) -> None:
-        def save() -> SavedResult:
+        def save() -> opened.SavedResult:
             text = configuration_text(self.session.configurations, self.history.choice)
-            return self.session.noted(write_text(path, text))
+            return self.session.noted(opened.write_text(path, text))
 
         self._save(save)
 
-    def _save(self, work: Callable[[], SavedResult]) -> None:
+    def _save(self, work: Callable[[], opened.SavedResult]) -> None:
         """Write in a thread, as a step that can be undone; say what was written, or why not."""
 
         def done() -> None:
@@ -371,7 +359,7 @@ class SessionScreen(SteppingScreen[None]):
 
         self.run_worker(done, thread=True)
 
-    def _saved(self, saved: SavedResult) -> None:
+    def _saved(self, saved: opened.SavedResult) -> None:
         if saved.take_back is not None:
             self.history.wrote(saved.said[0], saved.take_back)
         self.say(f"{saved.said[0]}. u undoes it." if saved.take_back else saved.said[0])
