@@ -6,6 +6,7 @@ without reading it as a conversation: thousands of sessions are listed at once.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,12 +33,8 @@ TAIL: Final = 1 << 16
 
 def records(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of JSON lines, in order; other lines are skipped."""
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        yield from _parsed(data[start:end])
-        start = end + 1
+    for line in io.BytesIO(data):
+        yield from _parsed(line)
 
 
 def records_reversed(data: bytes) -> Iterator[dict[str, Any]]:

@@ -39,6 +39,7 @@ from ..window.use import ESTIMATED, in_use
 from .claude_code import claude_folder
 from .client import HEAD, TAIL, Indexes, Layout, SessionFile, SessionPlace
 from .new_session import origin_of
+from .settings import alike
 from .table import CLIENTS, Finding, find
 
 _MARK: Final = re.compile(markers.MARKER_BYTES.pattern + b"|" + references.REFERENCE_BYTES.pattern)
@@ -315,20 +316,10 @@ def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
     ids = sorted({file.id for file in files if not file.is_snapshot})
     short = {file.id: file.id for file in files if file.is_snapshot}  # Its name is already short.
     for before, session_id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
-        shared = max(_shared(session_id, before), _shared(session_id, after))
+        shared = max(alike(session_id, before), alike(session_id, after))
         prefix = _PREFIX.match(session_id)
         short[session_id] = session_id[: max(SHORTEST_ID + (prefix.end() if prefix else 0), shared + 1)]
     return short
-
-
-def _shared(one: str, other: str) -> int:
-    """Count the characters that both begin with."""
-    shared = 0
-    for own, others in zip(one, other, strict=False):
-        if own != others:
-            break
-        shared += 1
-    return shared
 
 
 def report(sessions: Iterable[ListedSession], finding: Finding, user: UserConfiguration | None = None) -> SessionList:

@@ -371,8 +371,9 @@ def with_hooks(settings: Mapping[str, Any], client: str) -> dict[str, Any]:
         wanted = entry(hook, client)
         groups: list[Any] = []
         for group in part(after, hook.event, list):
-            if not _is_only_ours(group):
-                groups.append(_without_ours(group))
+            others = _without_ours(group)
+            if others is not None:
+                groups.append(others)
             elif wanted not in groups:
                 groups.append(wanted)
         after[hook.event] = groups if wanted in groups else [*groups, wanted]
@@ -426,11 +427,6 @@ def _handlers(group: Any) -> list[Any]:
 def runs_ours(entry: Any) -> bool:
     """Check if a hook, or a status line, is a command of ours."""
     return is_ours(value_in(entry, "command"))
-
-
-def _is_only_ours(group: Any) -> bool:
-    handlers = _handlers(group)
-    return bool(handlers) and all(map(runs_ours, handlers))
 
 
 def _without_ours(group: Any) -> Any:
@@ -493,9 +489,9 @@ class Exchanged(Struct, frozen=True):
 
     @classmethod
     def of(cls, before: str | None, after: str) -> Exchanged:
-        start = _alike(before or "", after)
+        start = alike(before or "", after)
         rest = (before or "")[start:]
-        end = _alike(rest[::-1], after[start:][::-1])
+        end = alike(rest[::-1], after[start:][::-1])
         old = None if before is None else rest[: len(rest) - end]
         return cls(_hash(after), start, end, old)
 
@@ -545,11 +541,10 @@ def _of(known: dict[str, Exchanged], edit: SettingsEdit) -> Exchanged | None:
     return found if found is not None and found.written == _hash(edit.before or "") else None
 
 
-def _alike(one: str, other: str) -> int:
+def alike(one: str, other: str) -> int:
     """Count the characters that two texts begin with alike."""
-    return next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (own, others) in pairs if own != others), min(len(one), len(other)))
 
 
 def _hash(text: str) -> str:
