@@ -1,4 +1,5 @@
-"""Spread work over several processes: results in the order of the tasks, few of them in memory."""
+"""Spread work over several processes, with results in the order of the tasks and few of them in memory, or over the
+workers of Ray (the extra `ray`), on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, resource_tracker
@@ -18,9 +19,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
-from typing import Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from ..errors import CondenseError
+from .extras import missing
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -195,3 +197,70 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_AHEAD: Final = 2
+"""Tasks per processor that wait at Ray, so that it never holds many."""
+
+
+def with_ray(
+    work: Callable[[_Task], _Result],
+    tasks: Sequence[_Task],
+    failed: Callable[[_Task, str], _Result],
+    jobs: int | None = None,
+) -> Iterator[_Result]:
+    """Yield the result of `work` for each task as it is done, or that of `failed` for one whose workers died.
+
+    `work` raises nothing. At most `jobs` tasks wait or run at a time. Ray is stopped at the end if it was started
+    here. Raises CondenseError if Ray is not installed.
+    """
+    with _running() as ray:
+        remote = ray.remote(num_cpus=1, max_retries=TRIES, scheduling_strategy="SPREAD")(_work_on)
+        shared = ray.put(work)
+        most = jobs or _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        waiting: dict[Any, _Task] = {}
+        coming = iter(tasks)
+        while True:
+            for task in coming:
+                waiting[remote.remote(shared, task)] = task
+                if len(waiting) >= most:
+                    break
+            if not waiting:
+                return
+            done, _ = ray.wait([*waiting], num_returns=1)
+            task = waiting.pop(done[0])
+            try:
+                yield ray.get(done[0])
+            except ray.exceptions.WorkerCrashedError:
+                yield failed(task, f"Its worker died {TRIES + 1} times.")
+            except ray.exceptions.RayError as error:
+                yield failed(task, f"Ray gave it up ({type(error).__name__}: {_last_line(error)}).")
+
+
+def _work_on(work: Callable[[_Task], _Result], task: _Task) -> _Result:
+    return work(task)
+
+
+@contextmanager
+def _running() -> Iterator[Any]:
+    """Connect to Ray: the one in use, the cluster of RAY_ADDRESS or of this machine, or a new one."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report its use to its makers.
+    try:
+        import ray
+    except ImportError:
+        raise missing("--engine ray needs Ray", "ray") from None
+    if ray.is_initialized():
+        yield ray
+        return
+    try:
+        ray.init(log_to_driver=False, logging_level="error")
+    except Exception as error:  # Ray raises the bare class where a busy machine is too slow for it.
+        raise CondenseError(f"Ray did not start ({error}).") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().rpartition("\n")[2].rstrip(".")

@@ -16,7 +16,7 @@ from helpers import condense
 
 from condense_cli import Condenser
 from condense_cli.cli.commands.shrink import Writing
-from condense_cli.rows.ray_engine import as_done
+from condense_cli.storage.processes import with_ray
 
 from .wire import TASK, look
 
@@ -127,7 +127,7 @@ def test_a_killed_worker(tmp_path: Path) -> None:
             os._exit(9)
         return name
 
-    found = sorted(as_done(unlucky, ["a", "first", "every", "b"], lambda name, why: f"{name}: {why}"))
+    found = sorted(with_ray(unlucky, ["a", "first", "every", "b"], lambda name, why: f"{name}: {why}"))
     assert found == ["a", "b", "every: Its worker died 4 times.", "first"]
 
 

@@ -35,11 +35,10 @@ from ...rows.many_files import (
     is_up_to_date,
     read_record,
 )
-from ...rows.ray_engine import as_done
 from ...rows.reading import FORMAT as ROWS
 from ...rows.reading import RowKind, rows_in
 from ...storage.files import check_no_links, make_folder, packed, write_bytes
-from ...storage.processes import in_order, usable_processors
+from ...storage.processes import in_order, usable_processors, with_ray
 from ...tokens.counting import Counter
 from ..commands.shrink import RunOptions, Writing
 from ..console import bar, print_lines, print_parts, say
@@ -347,9 +346,9 @@ def on_ray(treatment: Treatment, most: int | None) -> Spread:
         given: list[Job] = [*tasks]
         folder = given[0].folder if given else None
         if folder is None:
-            yield from as_done(work, given, _died, most)
+            yield from with_ray(work, given, _died, most)
             return
-        for finished, told in as_done(work, [replace(job, folder=folder.absolute()) for job in given], _died, most):
+        for finished, told in with_ray(work, [replace(job, folder=folder.absolute()) for job in given], _died, most):
             yield _named(finished, folder), told
 
     return spread
