@@ -79,7 +79,6 @@ docs: .venv/.dev
 	$(BIN)/python -m condense_cli.config.packaged.packing
 
 bench: .venv/.dev
-	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/speed.py --sizes 0.5 5 --rounds 1 --peers
 	$(BIN)/python benchmarks/sessions.py
 

@@ -128,16 +128,15 @@ def tokens() -> Figures:
 def speed() -> Figures:
     import processes
     import speed_measures
-    import startup
 
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="condense-gates-") as name:
         folder = Path(name)
         variables = processes.environment(folder / "bytecode")
-        commands = startup.commands(processes.write_synthetic(folder, startup.SMALL, "anthropic"))
+        commands = speed_measures.start_commands(processes.write_synthetic(folder, speed_measures.SMALL, "anthropic"))
         starts = processes.in_turns(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
-        bare = medians.pop(startup.BARE)
+        bare = medians.pop(speed_measures.BARE)
         figures |= {f"{command}: time": taken / bare for command, taken in medians.items()}
         for megabytes in SIZES:
             row = speed_measures.measure(

@@ -2,6 +2,7 @@
 
     python benchmarks/speed.py
     python benchmarks/speed.py --sizes 0.5 5 --presets balanced --peers
+    python benchmarks/speed.py --sizes        the start alone
     python benchmarks/speed.py --write
 
 For every size of both formats these run in turns, each in a process of its own:
@@ -15,8 +16,8 @@ For every size of both formats these run in turns, each in a process of its own:
 In addition, many short conversations go through the Python API in one process, like rows of a set, and what people wait
 for is measured on some 200,000 tokens. The text is that of recorded sessions, chained (`chained.py`), or synthetic
 where none are recorded. Shown is processor time, the best of several rounds. `--write` puts the tables into
-docs/speed.md; which limits are met goes to standard error. `startup.py` measures the start alone. Linux and
-macOS; half an hour.
+docs/speed.md; which limits are met goes to standard error. Linux and macOS; half an
+hour.
 """
 
 from __future__ import annotations
@@ -29,24 +30,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import startup
 from chained import write_chained
 from platformdirs import user_cache_path
 from processes import environment, exponent, in_turns, write_synthetic
 from recorded import DOCS, PROJECT, replace_between
 from speed_measures import (
+    BARE,
     CHOOSING,
     DECIDING,
     ESTIMATE,
     EVALUATE,
     OPENING,
     PRESETS,
+    SMALL,
     Found,
     Row,
     ask,
     measure,
     rows_in_api,
     small_waits,
+    start_commands,
     waits_at,
     ways_of,
 )
@@ -90,7 +93,7 @@ SMALLER: Final = 0.8
 
 def targets(found: Found) -> Targets:
     """Return all limits with measured values, including missed ones."""
-    bare = min(one.processor for one in found.starts[startup.BARE])
+    bare = min(one.processor for one in found.starts[BARE])
     asked: Targets = []
     for name, most in (("condense --help", 5.0), ("condense run (10 KB)", 11.0)):
         taken = min(one.processor for one in found.starts[name])
@@ -160,7 +163,7 @@ def tables(found: Found, date: str, machine: str) -> Iterator[str]:
         yield "Other tools: " + ", ".join(f"{name} {version}" for name, version in found.versions.items()) + "."
     yield "\n### Start\n"
     taken = {name: min(one.processor for one in costs) for name, costs in found.starts.items()}
-    bare = taken[startup.BARE]
+    bare = taken[BARE]
     starts: Cells = {f"`{name}`": {"": (f"{one * 1_000:.0f}", f"{one / bare:.1f}")} for name, one in taken.items()}
     yield from _table(("ms", "times the bare interpreter"), starts)
     largest = {row.format: row.size for row in found.rows}
@@ -224,7 +227,7 @@ def goals(found: Found) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, metavar="MB", help="(default: 0.5 5 50)")
+    parser.add_argument("--sizes", type=float, nargs="*", default=SIZES, metavar="MB", help="(default: 0.5 5 50)")
     parser.add_argument("--formats", nargs="+", default=FORMATS, choices=FORMATS, metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each command (default: 3)")
     parser.add_argument("--starts", type=int, default=20, help="starts of each command (default: 20)")
@@ -240,16 +243,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
         folder = Path(name)
         variables = environment(folder / "bytecode")
-        small = write_synthetic(folder, startup.SMALL, "anthropic")
-        found = Found(in_turns(startup.commands(small), options.starts, variables))
-        if options.rows:
+        small = write_synthetic(folder, SMALL, "anthropic")
+        found = Found(in_turns(start_commands(small), options.starts, variables))
+        if options.rows and options.sizes:
             found.in_api = rows_in_api(options.presets, options.rows, variables)
-        for format in options.formats:
+        for format in options.formats if options.sizes else ():
             compared = min(options.sizes, key=lambda size: abs(size - COMPARED))
             if options.waits:
                 small = write_chained(folder, min(SMALLER, compared), format)
                 found.waits += small_waits(small, format, max(1, options.rounds), variables)
-            for megabytes in (startup.SMALL, *sorted(options.sizes)):
+            for megabytes in (SMALL, *sorted(options.sizes)):
                 path = write_chained(folder, megabytes, format)
                 ways = ways_of(options.presets)
                 if megabytes * 1e6 >= LARGE:

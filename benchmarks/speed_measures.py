@@ -18,6 +18,9 @@ from typing import Any, Final
 from processes import Cost, cost, seconds_of_children
 from synthetic import write_transcript
 
+BARE: Final = "python -I -c pass"
+SMALL: Final = 0.01
+"""Megabytes of the transcript with which the start of a run is measured."""
 PRESETS: Final = ("balanced", "speed", "cost", "quality", "max", "lossless")
 """Presets; the default one first."""
 PERCENT: Final = 50
@@ -113,12 +116,22 @@ started = process_time()
 live.fit(messages, now=0)
 spent = process_time() - started
 assert live.fit(messages, now=0, decide=False).tokens < 60_000  # Else there was nothing to decide.
-print(json.dumps([spent]))
+words = "some words and more " * 33
+long = [{"role": ("user", "assistant")[n % 2], "content": f"{n}: {words}"} for n in range(1_000)]
+live, taken = Live(policy="tokens:10000000", context_window=10_000_000), []
+live.fit(long, now=0)
+for number in range(20):
+    long.append({"role": "user", "content": f"and {number}"})
+    started = process_time()
+    live.fit(long, now=0)
+    taken.append(process_time() - started)
+print(json.dumps([spent, sorted(taken)[10]]))
 """
-"""Seconds that `Live` takes to decide."""
+"""Seconds that `Live` takes to decide, and where there is nothing to decide at 1,000 messages."""
 
 ESTIMATE, HTML, CHECK = "condense estimate", "condense run --html", "condense check"
-EVALUATE, OPENING, CHOOSING, DECIDING = "condense evaluate", "condense ui, opening", "condense ui, a target", "Live"
+EVALUATE, OPENING, CHOOSING = "condense evaluate", "condense ui, opening", "condense ui, a target"
+DECIDING, PASSING = "Live", "Live, nothing to decide"
 
 
 @dataclass(frozen=True)
@@ -181,6 +194,17 @@ class Found:
     waits: list[Wait] = field(default_factory=list)
 
 
+def start_commands(transcript: Path) -> dict[str, list[str]]:
+    """Return commands by shown name, using the installed script if there is one."""
+    script = Path(sys.executable).with_name("condense")
+    condense = [str(script)] if script.exists() else [sys.executable, "-m", "condense_cli"]
+    return {
+        BARE: [sys.executable, "-I", "-c", "pass"],
+        "condense --help": [*condense, "--help"],
+        "condense run (10 KB)": [*condense, "run", str(transcript)],
+    }
+
+
 def waits_at(path: Path, format: str, rounds: int, variables: dict[str, str]) -> list[Wait]:
     """Measure what reads a large file besides a run."""
     output = str(path.with_suffix(".out"))
@@ -195,7 +219,7 @@ def waits_at(path: Path, format: str, rounds: int, variables: dict[str, str]) ->
 def small_waits(path: Path, format: str, rounds: int, variables: dict[str, str]) -> list[Wait]:
     """Measure what people do with a session of some 200,000 tokens, and `Live` with messages of half of it."""
     found = [_waited(EVALUATE, ["evaluate", str(path)], path, format, 1, variables)]
-    scripts = {(OPENING, CHOOSING): UI} | ({(DECIDING,): LIVE} if format == "anthropic" else {})
+    scripts = {(OPENING, CHOOSING): UI} | ({(DECIDING, PASSING): LIVE} if format == "anthropic" else {})
     for names, code in scripts.items():
         read = path
         if code == LIVE:
