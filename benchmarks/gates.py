@@ -127,19 +127,19 @@ def tokens() -> Figures:
 
 def speed() -> Figures:
     import processes
-    import speed_measures
+    import speed as measured
 
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="condense-gates-") as name:
         folder = Path(name)
         variables = processes.environment(folder / "bytecode")
-        commands = speed_measures.start_commands(processes.write_synthetic(folder, speed_measures.SMALL, "anthropic"))
+        commands = measured.start_commands(processes.write_synthetic(folder, measured.SMALL, "anthropic"))
         starts = processes.in_turns(commands, STARTS, variables)
         medians = {each: statistics.median(one.processor for one in costs) for each, costs in starts.items()}
-        bare = medians.pop(speed_measures.BARE)
+        bare = medians.pop(measured.BARE)
         figures |= {f"{command}: time": taken / bare for command, taken in medians.items()}
         for megabytes in SIZES:
-            row = speed_measures.measure(
+            row = measured.measure(
                 processes.write_synthetic(folder, megabytes, "anthropic"), "anthropic", ROUNDS, variables
             )
             for preset, run in row.runs.items():

@@ -250,8 +250,7 @@ def test_the_benchmark_of_speed_writes_the_tables_of_the_document(
 
 # A target that was missed stays in the table and says so.
 def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> None:
-    classes = script("speed_measures")
-    asked, cost, row, run = (classes[name] for name in ("Asked", "Cost", "Row", "Run"))
+    asked, cost, row, run = (speed[name] for name in ("Asked", "Cost", "Row", "Run"))
 
     def measured(size: int, seconds: float) -> Any:
         runs = {preset: run(cost(seconds, seconds, 310_000_000), [seconds]) for preset in ("speed", "cost")}
@@ -262,7 +261,7 @@ def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> N
     found = speed["Found"](starts, [measured(10_000, 0.1), measured(5_000_000, 1.1), measured(50_000_000, 2.1)])
     found.asked.append(asked("LangChain, with our counts", "anthropic", 0.5, 2.0))
     found.in_api = {"speed": 3.0}
-    found.waits.append(classes["Wait"](classes["ESTIMATE"], "anthropic", 5_000_000, 2.0, 1))
+    found.waits.append(speed["Wait"](speed["ESTIMATE"], "anthropic", 5_000_000, 2.0, 1))
     verdicts = {what: (value, value <= most) for what, value, most, _ in speed["targets"](found)}
     assert verdicts["`condense --help`, times the bare interpreter"] == (1, True)
     assert verdicts["anthropic, 5 MB, preset cost, times LangChain, with our counts"] == (0.55, True)
