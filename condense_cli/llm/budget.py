@@ -145,28 +145,11 @@ def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price 
     own = profile.price
     if own is None:
         return listed
-    given = {
-        name: None if value is None else value / _PER
-        for name, value in (
-            ("input", own.input),
-            ("output", own.output),
-            ("cache_read", own.cache_read),
-            ("cache_write_5m", own.cache_write),
-        )
-    }
-    known = {name: value for name, value in given.items() if value is not None}
-    if listed is not None:
-        return structs.replace(listed, **known)
-    if given["input"] is None:
-        return None
-    return Price(
-        profile.model,
-        profile.host,
-        given["input"],
-        given["output"],
-        given["cache_read"],
-        given["cache_write_5m"],
-    )
+    stated = (("input", own.input), ("output", own.output), ("cache_read", own.cache_read))
+    given = {name: value / _PER for name, value in (*stated, ("cache_write_5m", own.cache_write)) if value is not None}
+    if listed is None and "input" in given:
+        listed = Price(profile.model, profile.host, given["input"], None, None, None)
+    return listed and structs.replace(listed, **given)
 
 
 def spent_on(usage: CallUsage | None, profile: Profile, when: datetime) -> Spent:

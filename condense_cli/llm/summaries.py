@@ -234,7 +234,9 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     while True:
         for request in requests:
             read = caller.count(request.system) + caller.count(request.prompt)
-            used = _spent(read, min(length, request.limit), caller)
+            written = min(length, request.limit)
+            usage = CallUsage(round(caller.factor * read), round(caller.factor * written))
+            used = spent_on(usage, caller.access.profile, caller.when)
             worst = worst_of(request, caller)
             if caller.budget is None or caller.budget.plan(worst, used.tokens, used.cost):
                 spent += used
@@ -273,12 +275,6 @@ def _remembered(request: ModelRequest, caller: Caller) -> CallOutcome | None:
         return None
     stored = caller.cache.get(key_of(request, caller.access.profile))
     return CallOutcome(stored.text) if stored is not None and stored.reason is None else None
-
-
-def _spent(read: int, written: int, caller: Caller) -> Spent:
-    """Compute the cost of a call from our token counts, converted to the model's."""
-    usage = CallUsage(round(caller.factor * read), round(caller.factor * written))
-    return spent_on(usage, caller.access.profile, caller.when)
 
 
 def _placeholder(profile: str, tokens: int, task: PromptTask) -> str:

@@ -234,7 +234,8 @@ def with_ray(
             except ray.exceptions.WorkerCrashedError:
                 yield failed(task, f"Its worker died {TRIES + 1} times.")
             except ray.exceptions.RayError as error:
-                yield failed(task, f"Ray gave it up ({type(error).__name__}: {_last_line(error)}).")
+                why = str(error).strip().rpartition("\n")[2].rstrip(".")
+                yield failed(task, f"Ray gave it up ({type(error).__name__}: {why}).")
 
 
 def _work_on(work: Callable[[_Task], _Result], task: _Task) -> _Result:
@@ -260,7 +261,3 @@ def _running() -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
-
-
-def _last_line(error: Exception) -> str:
-    return str(error).strip().rpartition("\n")[2].rstrip(".")

@@ -21,7 +21,7 @@ from ..config.overrides import overrides_from
 from ..config.own import UserConfiguration
 from ..core.transcript import BlockPlace, Transcript
 from ..core.wording import visible
-from ..delivering import Delivery, Destination, Where
+from ..delivering import Destination, Where
 from ..errors import CondenseError, OutputError, UsageError
 from ..extractive.shorten import remember
 from ..passes.condensation import Condensation
@@ -368,15 +368,8 @@ def write(session: OpenSession, choice: UserChoice, where: Where, file: str | No
         command = command_to_resume(Path(session.path), session.transcript.format, data, os.getcwd())
         resume = (f"Resume it: {visible(command)}",) if command else ()
         return session.noted(SavedResult((*delivery.said, *resume, *delivery.warnings), lambda: _restore(session)))
-    created = _created(delivery)
-    return session.noted(SavedResult(delivery.said, None if created is None else taking_away(created)))
-
-
-def _created(delivery: Delivery) -> Path | None:
-    """Return the file that was created; None if it existed before."""
-    if delivery.output is None or (delivery.new_session is not None and not delivery.new_session.is_new):
-        return None
-    return Path(delivery.output)
+    is_new = delivery.new_session is None or delivery.new_session.is_new
+    return session.noted(SavedResult(delivery.said, taking_away(Path(delivery.output)) if is_new else None))
 
 
 def _restore(session: OpenSession) -> str:
