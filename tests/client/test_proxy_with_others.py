@@ -60,7 +60,7 @@ def test_its_requests_come_by_here(clients: Clients, agent: type[Agent], tmp_pat
         link.symlink_to(program)
         with proxied(None, None, **SETTINGS) as running:
             found = started([str(link), *command[len(begins) + 1 :]], running.url, env, client.home, folder)
-            running.proxy.settings = replace(running.proxy.settings, upstream=found.upstream, vendors=found.vendors)
+            running.proxy.settings = replace(running.proxy.settings, upstream=found.led.upstream, vendors=found.vendors)
             ran = run([*begins, str(program), *found.command[1:]], client.project, found.environment)
             reached = running.proxy.record.sums.requests
         assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -53,15 +53,15 @@ def test_variables_lead_it_here_and_addresses_of_the_user_are_kept(name: str, tm
 @pytest.mark.parametrize("name", ["amp", "cline", "copilot", "cursor-agent", "droid", "gemini", "kimi"])
 def test_how_it_goes_past_is_said(name: str, tmp_path: Path) -> None:
     found = start(name, home=tmp_path)
-    assert (len(found.notes), found.command, found.is_led) == (1, [name], False)
-    assert "past this proxy" in found.notes[0] or "comes by here" in found.notes[0]
+    assert (len(found.led.notes), found.command, found.led.is_led) == (1, [name], False)
+    assert "past this proxy" in found.led.notes[0] or "comes by here" in found.led.notes[0]
 
 
 def test_copilot(tmp_path: Path) -> None:
     found = start("copilot", "-p", "hi", home=tmp_path, COPILOT_PROVIDER_BASE_URL=f"{MINE}/")
-    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.upstream) == (f"{PROXY}/v1", MINE)
+    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.led.upstream) == (f"{PROXY}/v1", MINE)
     found = start("copilot", home=tmp_path, COPILOT_PROVIDER_BASE_URL="https://mine")
-    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.notes, found.is_led) == (PROXY, (), True)
+    assert (found.environment["COPILOT_PROVIDER_BASE_URL"], found.led.notes, found.led.is_led) == (PROXY, (), True)
 
 
 def registered(found: Started) -> dict[str, str]:
@@ -77,14 +77,14 @@ def registered(found: Started) -> dict[str, str]:
 def test_pi(tmp_path: Path) -> None:
     usual = {"anthropic": PROXY, "openai": f"{PROXY}/v1", "google": f"{PROXY}/v1beta"}
     found = start("pi", "-p", "hi", home=tmp_path)
-    assert (registered(found), found.command[3:], found.upstream) == (usual, ["-p", "hi"], None)
+    assert (registered(found), found.command[3:], found.led.upstream) == (usual, ["-p", "hi"], None)
     folder = tmp_path / ".pi" / "agent"
     put(folder / "settings.json", {"defaultProvider": "mine"})
     put(folder / "models.json", {"providers": {"mine": {"baseUrl": MINE}, "other": {"baseUrl": "https://other"}}})
     found = start("pi", home=tmp_path)
-    assert (registered(found), found.upstream) == (usual | {"mine": f"{PROXY}/v1"}, MINE)
+    assert (registered(found), found.led.upstream) == (usual | {"mine": f"{PROXY}/v1"}, MINE)
     found = start("pi", "--provider", "other", home=tmp_path)
-    assert (registered(found), found.upstream) == (usual | {"other": PROXY}, "https://other")
+    assert (registered(found), found.led.upstream) == (usual | {"other": PROXY}, "https://other")
     assert start("pi", "list", home=tmp_path).command == ["pi", "list"]
 
 
@@ -95,7 +95,7 @@ def test_opencode(tmp_path: Path) -> None:
 
     def changed(*arguments: str, **environment: str) -> tuple[object, str | None]:
         found = start("opencode", *arguments, home=tmp_path, **environment)
-        return json.loads(found.environment.get("OPENCODE_CONFIG_CONTENT", "null")), found.upstream
+        return json.loads(found.environment.get("OPENCODE_CONFIG_CONTENT", "null")), found.led.upstream
 
     here = {"provider": {"mine": {"options": {"baseURL": f"{PROXY}/v1"}}}}
     config = {"provider": {"mine": {"options": {"baseURL": f"{MINE}/"}}, "other": {}}}
@@ -128,10 +128,10 @@ def test_qwen_code(tmp_path: Path) -> None:
     found = start("qwen", home=tmp_path, QWEN_CODE_SYSTEM_SETTINGS_PATH=str(system))
     given = json.loads(Path(found.environment["QWEN_CODE_SYSTEM_SETTINGS_PATH"]).read_bytes())
     first, second = given["modelProviders"]["openai"]
-    assert (first["baseUrl"], second["baseUrl"], found.upstream) == (f"{PROXY}/v1", "https://b", MINE)
+    assert (first["baseUrl"], second["baseUrl"], found.led.upstream) == (f"{PROXY}/v1", "https://b", MINE)
     assert (given["telemetry"], given["modelProviders"]["gemini"]) == ({"enabled": False}, [{"id": "g"}])
-    assert start("qwen", "-m", "b", home=tmp_path).upstream == "https://b"
-    assert start("qwen", "-m", "g", home=tmp_path).upstream is None
+    assert start("qwen", "-m", "b", home=tmp_path).led.upstream == "https://b"
+    assert start("qwen", "-m", "g", home=tmp_path).led.upstream is None
     assert own.read_bytes() == before
 
 
@@ -172,14 +172,14 @@ def test_kimi_code(tmp_path: Path) -> None:
         "KIMI_MODEL_MAX_CONTEXT_SIZE": "200000",
         "KIMI_MODEL_CAPABILITIES": "thinking",
     }
-    assert (found.command, found.upstream, found.notes) == (["kimi", "-p", "hi"], MINE, ())
+    assert (found.command, found.led.upstream, found.led.notes) == (["kimi", "-p", "hi"], MINE, ())
     found = start("kimi", "-m", "other", "-p", "hi", home=tmp_path)
-    assert (found.command, found.upstream) == (["kimi", "-p", "hi"], "https://api.moonshot.ai/v1")
+    assert (found.command, found.led.upstream) == (["kimi", "-p", "hi"], "https://api.moonshot.ai/v1")
     assert start("kimi", "--model=other", "-p", "hi", home=tmp_path).command == ["kimi", "-p", "hi"]
     found = start("kimi", "-m", "by-login", home=tmp_path)
-    assert (found.command, len(found.notes)) == (["kimi", "-m", "by-login"], 1)
+    assert (found.command, len(found.led.notes)) == (["kimi", "-m", "by-login"], 1)
     found = start("kimi", home=tmp_path, KIMI_MODEL_NAME="d", KIMI_MODEL_BASE_URL="https://d")
-    assert (found.environment["KIMI_MODEL_BASE_URL"], found.upstream) == (PROXY, "https://d")
+    assert (found.environment["KIMI_MODEL_BASE_URL"], found.led.upstream) == (PROXY, "https://d")
 
 
 def test_cline(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_cline(tmp_path: Path) -> None:
     given = json.loads(path.read_bytes())["providers"]
     changed = {"settings": {"apiKey": "k", "baseUrl": f"{PROXY}/v1"}, "updatedAt": "now"}
     assert given == providers | {"anthropic": changed}
-    assert (found.upstream, found.is_led) == ("https://api.anthropic.com/v1", True)
-    assert start("cline", "-P", "mine", "hi", home=tmp_path).upstream == MINE
-    assert len(start("cline", "-P", "cline", "hi", home=tmp_path).notes) == 1
+    assert (found.led.upstream, found.led.is_led) == ("https://api.anthropic.com/v1", True)
+    assert start("cline", "-P", "mine", "hi", home=tmp_path).led.upstream == MINE
+    assert len(start("cline", "-P", "cline", "hi", home=tmp_path).led.notes) == 1
     assert own.read_bytes() == before

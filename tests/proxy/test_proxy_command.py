@@ -35,7 +35,7 @@ def test_claude_gets_settings() -> None:
     flag, settings, *rest = found.command[1:]
     assert (found.command[0], flag, rest) == ("/usr/bin/claude", "--settings", ["--resume", "-p", "hello"])
     assert json.loads(settings) == {"env": {"ANTHROPIC_BASE_URL": PROXY, FIRST_PARTY: "1"}}
-    assert found.upstream == ANTHROPIC
+    assert found.led.upstream == ANTHROPIC
     assert found.environment["NO_PROXY"] == "127.0.0.1,localhost"
 
 
@@ -53,8 +53,8 @@ def test_claude_gets_settings() -> None:
 )
 def test_claude_is_told_whose_api_it_is(more: dict[str, Any], env: dict[str, str], is_set: bool) -> None:
     found = started(["claude"], PROXY, env, Path("/nowhere"), Path("/nowhere"), **more)
-    assert (FIRST_PARTY in found.command[2], bool(found.notes)) == (is_set, is_set)
-    assert all("--no-first-party" in note for note in found.notes)
+    assert (FIRST_PARTY in found.command[2], bool(found.led.notes)) == (is_set, is_set)
+    assert all("--no-first-party" in note for note in found.led.notes)
 
 
 @pytest.mark.parametrize("form", ["json", "file", "equals"])
@@ -74,7 +74,7 @@ def test_settings_that_were_given_stay(tmp_path: Path, form: str) -> None:
         assert path.stat().st_mode & 0o077 == 0
         settings = path.read_text()
     assert json.loads(settings) == {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": PROXY}}
-    assert found.upstream == "https://elsewhere"
+    assert found.led.upstream == "https://elsewhere"
 
 
 OURS = {"hooks": [{"type": "command", "command": "echo word"}]}
@@ -99,7 +99,7 @@ def test_a_hook_before_compactions(tmp_path: Path, given: object, own: object, h
     command = ["claude", "--settings", json.dumps(given)]
     found = started(command, PROXY, {}, tmp_path, tmp_path, word="word")
     assert json.loads(found.command[2]).get("hooks") == hooks
-    assert found.word == ("word" if "echo word" in json.dumps(hooks) else "")
+    assert found.led.word == ("word" if "echo word" in json.dumps(hooks) else "")
     assert "hooks" not in json.loads(started(["claude"], PROXY, {}, tmp_path, tmp_path).command[2])
 
 
@@ -118,14 +118,14 @@ def test_settings_without_a_value_are_for_the_client(arguments: list[str]) -> No
 def test_codex_gets_an_option() -> None:
     found = start("codex", "resume", "--last")
     assert found.command == ["codex", "-c", f'openai_base_url="{PROXY}/v1"', "resume", "--last"]
-    assert found.upstream is None
+    assert found.led.upstream is None
 
 
 # What Codex is told last counts: an address that the user gave would lead past the proxy.
 def test_an_address_that_was_given_to_codex() -> None:
     found = start("codex", "-c", "a=1", "--config", 'openai_base_url="https://elsewhere/v1"', "exec", "-c", "b=2", "hi")
     assert found.command == ["codex", "-c", f'openai_base_url="{PROXY}/v1"', "-c", "a=1", "exec", "-c", "b=2", "hi"]
-    assert found.upstream == "https://elsewhere/v1"
+    assert found.led.upstream == "https://elsewhere/v1"
 
 
 OWN = """
@@ -157,7 +157,7 @@ def test_codex_with_a_provider_of_its_own(tmp_path: Path, arguments: list[str], 
     (tmp_path / ".codex" / "config.toml").write_text(OWN)
     profile = 'model_provider = "plain"\n[model_providers.plain]\nbase_url = "https://plain"\n'
     (tmp_path / ".codex" / "file.config.toml").write_text(profile)
-    notes = start("codex", *arguments, home=tmp_path).notes
+    notes = start("codex", *arguments, home=tmp_path).led.notes
     assert len(notes) == (change is not None)
     assert all(str(change) in note and "--upstream https://" in note for note in notes)
 
@@ -166,19 +166,19 @@ def test_gemini_comes_by_with_a_key_alone() -> None:
     found = start("gemini", GOOGLE_GEMINI_BASE_URL="https://mine/")
     assert found.environment["GOOGLE_GEMINI_BASE_URL"] == PROXY
     assert found.vendors == {GOOGLE: "https://mine"}
-    assert "past this proxy" in found.notes[0]
+    assert "past this proxy" in found.led.notes[0]
 
 
 # Whether its settings can still lead elsewhere.
 def test_which_clients_are_led_here() -> None:
-    known = [start(name).is_led for name in ("claude", "codex", "opencode", "python")]
+    known = [start(name).led.is_led for name in ("claude", "codex", "opencode", "python")]
     assert known == [True, True, False, False]
 
 
 # What an environment names in place of the vendors is kept, for each of them.
 def test_addresses_of_the_environment(tmp_path: Path) -> None:
     found = start("opencode", ANTHROPIC_BASE_URL="https://a/v1/", OPENAI_BASE_URL="https://b/v1")
-    assert found.upstream is None
+    assert found.led.upstream is None
     with api() as a, api() as b:
         vendors = {ANTHROPIC: f"{a.url}/v1", OPENAI: b.url}
         assert start("x", ANTHROPIC_BASE_URL=f"{a.url}/v1", OPENAI_BASE_URL=f"{b.url}/").vendors == vendors
@@ -268,15 +268,15 @@ def test_anything_else_gets_variables() -> None:
 def test_the_api_is_the_clients_own(tmp_path: Path) -> None:
     for folder in (".claude", ".codex"):
         (tmp_path / folder).mkdir()
-    assert start("claude", home=tmp_path, ANTHROPIC_BASE_URL="https://b").upstream == "https://b"
-    assert start("codex", home=tmp_path, OPENAI_BASE_URL="https://b/v1").upstream == "https://b/v1"
+    assert start("claude", home=tmp_path, ANTHROPIC_BASE_URL="https://b").led.upstream == "https://b"
+    assert start("codex", home=tmp_path, OPENAI_BASE_URL="https://b/v1").led.upstream == "https://b/v1"
     (tmp_path / ".claude" / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "https://a"}}')
     (tmp_path / ".codex" / "config.toml").write_text('openai_base_url = "https://a/v1"\n')
-    assert start("claude", home=tmp_path, ANTHROPIC_BASE_URL="https://b").upstream == "https://a"
-    assert start("codex", home=tmp_path).upstream == "https://a/v1"
-    assert start("claude", CLAUDE_CONFIG_DIR=str(tmp_path / ".claude")).upstream == "https://a"
+    assert start("claude", home=tmp_path, ANTHROPIC_BASE_URL="https://b").led.upstream == "https://a"
+    assert start("codex", home=tmp_path).led.upstream == "https://a/v1"
+    assert start("claude", CLAUDE_CONFIG_DIR=str(tmp_path / ".claude")).led.upstream == "https://a"
     (tmp_path / ".claude" / "settings.json").write_text("no json")
-    assert start("claude", home=tmp_path).upstream == ANTHROPIC
+    assert start("claude", home=tmp_path).led.upstream == ANTHROPIC
 
 
 @pytest.mark.parametrize(

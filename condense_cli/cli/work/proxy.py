@@ -114,23 +114,23 @@ def _with_client(
         found = started(
             [*client], address, os.environ, home, Path(folder), upstream=named, first_party=first_party, word=word
         )
-        settings = replace(settings, word=found.word)
-        upstream = named or found.upstream
+        settings = replace(settings, word=found.led.word)
+        upstream = named or found.led.upstream
         for url in (upstream, *found.vendors.values()):
             check_other(url, settings.hosts)
         proxy = Proxy(replace(settings, upstream=upstream, vendors=found.vendors), memory, Record())
-        for note in found.notes:
+        for note in found.led.notes:
             say(f"condense: {note}")
-        if found.asks_to_compact:
-            say(f"condense: {_who_compacts(settings, keeps_proxy=found.keeps_proxy)}")
+        if found.led.asks_to_compact:
+            say(f"condense: {_who_compacts(settings, keeps_proxy=found.led.keeps_proxy)}")
         doubt = Doubt(Path(client[0]).name, proxy.is_reached)
-        if not (found.notes or found.is_led):
+        if not (found.led.notes or found.led.is_led):
             doubt.begin()
         with app.served(proxy, listener):
             status = run_in_foreground(found.command, environment=found.environment)
         doubt.end()
     say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
-    if not (proxy.record.sums.requests or proxy.record.compactions or found.notes):
+    if not (proxy.record.sums.requests or proxy.record.compactions or found.led.notes):
         doubt.tell()
     return status
 
