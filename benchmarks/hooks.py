@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from processes import seconds_of_children
+from processes import environment, in_turns
 from recorded import SAMPLES
 
 from condense_cli.clients.settings import program
@@ -39,20 +36,6 @@ def events(session: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def seconds(command: list[str], given: dict[str, Any], cache: str) -> tuple[float, float]:
-    """Return wall seconds and processor seconds."""
-    started, used = time.perf_counter(), seconds_of_children()
-    subprocess.run(
-        command,
-        input=json.dumps(given).encode(),
-        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        | {"XDG_CACHE_HOME": cache},
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-    return time.perf_counter() - started, seconds_of_children() - used
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--runs", type=int, default=20)
@@ -60,18 +43,18 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.jsonl"
         session.write_bytes((SAMPLES / "bugfix-session.jsonl").read_bytes())
-        commands = {name: [*program(), "hook", "claude-code", name] for name in events("")}
-        commands = {"bare Python": [sys.executable, "-c", "pass"], **commands}
-        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-        for run in range(options.runs + 1):
-            for name, command in commands.items():
-                passed = seconds(command, events(str(session)).get(name, {}), folder)
-                if run:  # The first run warms caches.
-                    taken[name].append(passed)
+        commands = {"bare Python": [sys.executable, "-c", "pass"]}
+        given = {}
+        for name, values in events(str(session)).items():
+            commands[name] = [*program(), "hook", "claude-code", name]
+            given[name] = Path(folder) / f"{name}.json"
+            given[name].write_text(json.dumps(values))
+        variables = environment(Path(folder) / "bytecode") | {"XDG_CACHE_HOME": folder}
+        taken = in_turns(commands, options.runs, variables, given)
     print("| | " + " | ".join(taken) + " |")
     print("| --- |" + " ---: |" * len(taken))
-    for name, number in (("passed", 0), ("processor", 1)):
-        medians = (1_000 * median(each[number] for each in found) for found in taken.values())
+    for name, field in (("passed", "seconds"), ("processor", "processor")):
+        medians = (1_000 * median(getattr(one, field) for one in found) for found in taken.values())
         print(f"| {name}, ms | " + " | ".join(f"{value:.0f}" for value in medians) + " |")
 
 

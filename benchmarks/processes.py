@@ -18,13 +18,16 @@ from synthetic import Format, write_transcript
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1_024
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _INTERVAL: Final = 0.05
+Inputs = Mapping[str, Path]
+NO_INPUTS: Final[Inputs] = {}
 
 LAUNCH: Final = """
 import os, sys, time
 nowhere = os.open(os.devnull, os.O_RDWR)
 started = time.perf_counter()
-files = [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in range(3)]
-process = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=files)
+files = [(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)]
+files += [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in (1, 2)]
+process = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=files)
 _, status, usage = os.wait4(process, 0)
 seconds = time.perf_counter() - started
 print(os.waitstatus_to_exitcode(status), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
@@ -43,12 +46,12 @@ class Cost:
         return Cost(min(self.seconds, other.seconds), min(self.processor, other.processor), min(self.peak, other.peak))
 
 
-def cost(command: Sequence[str], variables: Mapping[str, str]) -> Cost:
-    """Run a command and return its own usage: RUSAGE_CHILDREN would give the largest child so far.
+def cost(command: Sequence[str], variables: Mapping[str, str], given: str | Path = os.devnull) -> Cost:
+    """Run a command on an input file and return its own usage: RUSAGE_CHILDREN would give the largest child so far.
 
     A new process inherits the peak of its parent, so a bare interpreter starts it. Raises CalledProcessError.
     """
-    launch = [sys.executable, "-I", "-S", "-c", LAUNCH, *command]
+    launch = [sys.executable, "-I", "-S", "-c", LAUNCH, str(given), *command]
     said = subprocess.run(launch, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True, env=variables)
     status, seconds, processor, peak = map(float, said.stdout.split())
     if status:
@@ -56,9 +59,17 @@ def cost(command: Sequence[str], variables: Mapping[str, str]) -> Cost:
     return Cost(seconds, processor, int(peak) * _RSS_UNIT)
 
 
-def in_turns(commands: Mapping[str, Sequence[str]], runs: int, variables: Mapping[str, str]) -> dict[str, list[Cost]]:
-    """Measure commands in turns, so that other load affects all alike. A first round, to warm caches, is dropped."""
-    rounds = [{name: cost(command, variables) for name, command in commands.items()} for _ in range(runs + 1)]
+def in_turns(
+    commands: Mapping[str, Sequence[str]], runs: int, variables: Mapping[str, str], given: Inputs = NO_INPUTS
+) -> dict[str, list[Cost]]:
+    """Measure commands in turns, so that other load affects all alike. A first round, to warm caches, is dropped.
+
+    `given` are the input files of commands by name.
+    """
+    rounds = [
+        {name: cost(command, variables, given.get(name, os.devnull)) for name, command in commands.items()}
+        for _ in range(runs + 1)
+    ]
     return {name: [one[name] for one in rounds[1:]] for name in commands}
 
 
