@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from ..core import user_folders
-
 
 class Client(StrEnum):
     CLAUDE_CODE = "claude-code"
@@ -48,10 +46,6 @@ def own_folder(client: Client, home: Path, environment: Mapping[str, str]) -> Pa
         case Client.OPENCODE:
             return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
     raise KeyError(client)
-
-
-def cache_folder() -> Path:
-    return Path(user_folders.cache_folder())
 
 
 def tilde(path: str) -> str:

@@ -21,6 +21,7 @@ from ..config.models import Configuration
 from ..config.own import UserConfiguration
 from ..core import markers
 from ..core.transcript import Transcript
+from ..core.user_folders import cache_folder
 from ..core.values import WindowSigns
 from ..core.version import __version__
 from ..errors import CondenseError, NotJsonError, UnreadableError, UsageError
@@ -194,7 +195,6 @@ class ListedSession(Struct, frozen=True):
 
 def list_sessions(
     files: Iterable[SessionFile],
-    cache_folder: Path,
     *,
     limit: int | None = LIMIT,
     with_empty: bool = False,
@@ -212,7 +212,7 @@ def list_sessions(
         return ListedSession(file, facts, known.title or facts.title, known.project or facts.project)
 
     # The order matters: closing the generator writes to the cache, which is closed after it.
-    with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
+    with closing(FactsCache(Path(cache_folder()))) as cache, closing(_with_facts(files, cache, on_read)) as read:
         found = (with_names(file, facts) for file, facts in read if with_empty or not facts.is_empty)
         return sorted(islice(found, limit), key=lambda session: -session.updated)
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
-from ...clients.choices import cache_folder
+from ...core.user_folders import cache_folder
 from ...core.wording import count_in, quoted
 from ...errors import ConfigurationError
 from ...live.conversation import KEEP_RECENT, Live
@@ -67,7 +67,7 @@ def proxy(options: ProxyOptions) -> None:
         )
         check_other(upstream, settings.hosts)
         # What is only watched need not survive a restart.
-        memory: State = Memory() if options.watch else StateFile(options.state or cache_folder() / "live.db")
+        memory: State = Memory() if options.watch else StateFile(options.state or Path(cache_folder()) / "live.db")
         if client:
             is_first_party = not options.no_first_party
             raise SystemExit(_with_client(client, settings, memory, listener, address, first_party=is_first_party))

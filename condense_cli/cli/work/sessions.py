@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...clients import listing
-from ...clients.choices import cache_folder, tilde
+from ...clients.choices import tilde
 from ...clients.client import SessionFile
 from ...clients.table import find, session_places
 from ...config.own import load_user_configuration
@@ -33,13 +33,7 @@ def sessions(options: SessionsOptions) -> None:
     if folder is not None:
         files = list(listing.of_project(files, folder))
     with _progress() as on_read:
-        listed = listing.list_sessions(
-            files,
-            cache_folder(),
-            limit=options.limit or None,
-            with_empty=everything,
-            on_read=on_read,
-        )
+        listed = listing.list_sessions(files, limit=options.limit or None, with_empty=everything, on_read=on_read)
     report = listing.report(listed, found, load_user_configuration())
     if options.json:
         write_text(to_json(report))

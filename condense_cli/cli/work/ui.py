@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ...clients import listing
-from ...clients.choices import cache_folder
 from ...clients.table import find, session_places
 from ...config.own import load_user_configuration
 from ...config.preset_folders import user_configuration_path
@@ -103,8 +102,8 @@ def sessions_here() -> Iterator[SessionList]:
     others = [file for file in found.files if file not in known]
     user = load_user_configuration()
     for limit in _LISTED:
-        newest = listing.list_sessions(own, cache_folder(), limit=limit)
-        newest += listing.list_sessions(others, cache_folder(), limit=limit - len(newest))
+        newest = listing.list_sessions(own, limit=limit)
+        newest += listing.list_sessions(others, limit=limit - len(newest))
         yield listing.report(newest, found, user)
         if len(newest) < limit:
             return
