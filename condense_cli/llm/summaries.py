@@ -116,15 +116,20 @@ class _State(Struct):
         self.outcome = replace(outcome, spent=self.spent, is_cached=self.is_cached)
 
 
-def plan(task: PromptTask, caller: Caller) -> tuple[ModelRequest, ...] | Failure:
-    """Return a task's first requests, which a dry run can price; TOO_LARGE if no window suffices."""
-    return _plan(task, caller, joins=False)
+def plan(task: PromptTask, caller: Caller, *, joins: bool = False) -> tuple[ModelRequest, ...] | Failure:
+    """Return a task's first requests, which a dry run can price, or those that join the summaries of its parts;
+    TOO_LARGE if no window suffices."""
+    window = window_of(caller.access)
+    try:
+        return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
+    except TooLargeError:
+        return failure(Cause.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
 
 
 def joining(task: PromptTask, texts: Sequence[str], caller: Caller) -> tuple[ModelRequest, ...] | Failure:
     """Return requests that join the summaries of a task's parts; TOO_LARGE if no window suffices."""
     pieces = tuple(f"Part {number}:\n{text}\n\n" for number, text in enumerate(texts, start=1))
-    return _plan(replace(task, pieces=pieces), caller, joins=True)
+    return plan(replace(task, pieces=pieces), caller, joins=True)
 
 
 def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
@@ -169,14 +174,6 @@ def window_if_known(access: Access) -> int | None:
     if profile.context_window is not None or profile.base_url:
         return profile.context_window
     return context_window(profile.model)
-
-
-def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[ModelRequest, ...] | Failure:
-    window = window_of(caller.access)
-    try:
-        return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
-    except TooLargeError:
-        return failure(Cause.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
 
 
 def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:

@@ -166,7 +166,7 @@ class Proxy:
         usage, conversation.reported = conversation.reported, None
         cleared = conversation.newly_cleared(body)
         if cleared:
-            self.record.cleared(SeenClearing(time.time(), conversation.label, body.model or "", cleared))
+            self.record.clearings.append(SeenClearing(time.time(), conversation.label, body.model or "", cleared))
         is_off = request.headers.get(forwarding.OFF.decode(), "").strip().lower() == "off"
         turn = request.headers.get("x-codex-turn-metadata", "")
         seen = None if is_off else await self._compaction(conversation, body, turn)

@@ -202,9 +202,6 @@ class Record:
         if seen.is_ours:
             self._say(f"{seen.conversation} {seen.model}: compacted; {seen.before:,} → {seen.after:,} tokens")
 
-    def cleared(self, seen: SeenClearing) -> None:
-        self.clearings.append(seen)
-
     def passed(self, at: float, words: str) -> None:
         self.passed_on.append(Fault(at, words))
         self._say(words)

@@ -88,9 +88,7 @@ class FieldFault(Struct, frozen=True):
         return cls(path, f"{_PLACE.sub('', message)} {hint}".rstrip())
 
 
-@cache
-def _schema() -> dict[str, Any]:
-    return configuration_schema()
+_schema: Final = cache(configuration_schema)
 
 
 class _Shape(Struct, frozen=True):
