@@ -31,8 +31,9 @@ SCRIPTS: Final[dict[str, Sequence[str]]] = {
     "bill": ("bill.py", "--write"),
     "live": ("live.py", "--write"),
     "picture": (
-        "live_picture.py",
+        "live.py",
         str(MORE / "claude-code" / "packmind-sonnet46-ts-edits-image.jsonl"),
+        "--picture",
         str(DOCS / "live.svg"),
     ),
     "speed": ("speed.py", "--write"),
