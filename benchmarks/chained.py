@@ -39,7 +39,7 @@ def write_chained(folder: Path, megabytes: float, format: Format) -> Path:
 
 
 def _sessions(*clients: str) -> Iterator[tuple[int, Path]]:
-    """Recorded sessions in a mixed order that is always the same, over and over, with a number for each."""
+    """Yield recorded sessions in a mixed order that is always the same, over and over, numbered."""
     found = [path for client in clients for top in (TRANSCRIPTS, MORE) for path in (top / client).glob("*.json*")]
     found = [path for path in found if 20_000 < path.stat().st_size < _LARGEST and not _is_compacted(path)]
     found.sort(key=lambda path: sha256(path.name.encode()).digest())
@@ -53,7 +53,7 @@ def _is_compacted(path: Path) -> bool:
 
 
 def _of_claude_code() -> Iterator[Json]:
-    """The records of sessions, each of which goes on where the one before it ended."""
+    """Yield the records of sessions, each of which goes on where the one before it ended."""
     last: str | None = None
     for number, path in _sessions("claude-code"):
         data = path.read_bytes()
@@ -73,7 +73,7 @@ def _of_claude_code() -> Iterator[Json]:
 
 
 def _messages() -> Iterator[Json]:
-    """The messages of sessions of many clients, each with ids of its own; turns alternate."""
+    """Yield the messages of sessions of many clients, each with ids of its own; turns alternate."""
     before: Json | None = None
     for number, path in _sessions(*_CLIENTS):
         try:
@@ -105,7 +105,7 @@ def _ids(message: Json, kind: str) -> bool:
 
 
 def _renamed(block: Json, number: int) -> Json:
-    """A block with ids of its session; images in results are left out, since only text is read."""
+    """Give a block the ids of its session; images in results are left out, since only text is read."""
     for key in ("id", "tool_use_id"):
         if isinstance(block.get(key), str):
             block = {**block, key: f"{block[key]}_{number}"}

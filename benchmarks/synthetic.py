@@ -180,7 +180,7 @@ class Writer:
         self.random = random
 
     def fill(self, template: str) -> str:
-        """The template with names and numbers: a to d are words (A to D capitalised), s is a sentence (S likewise)."""
+        """Fill a template: a to d are words (A to D capitalised), s is a sentence (S likewise)."""
         random = self.random
         a, b, c, d = random.choices(WORDS, k=4)
         sentence = title = ""
@@ -223,7 +223,7 @@ class Writer:
         return "_".join(self.random.choices(WORDS, k=2))
 
     def code(self, lines: int) -> list[str]:
-        """Lines of source code: functions of a dozen statements, with comments."""
+        """Make lines of source code: functions of a dozen statements, with comments."""
         random = self.random
         code = ["from __future__ import annotations", "", f"import {random.choice(WORDS)}", ""]
         while len(code) < lines:
@@ -241,7 +241,7 @@ class Writer:
         return code[:lines]
 
     def log(self, lines: int) -> list[str]:
-        """Lines that commands print: three or four kinds of line in one output."""
+        """Make lines that commands print: three or four kinds of line in one output."""
         kinds = self.random.sample(LOG_LINES, k=self.random.randint(2, 4))
         return [self.fill(kind) for kind in self.random.choices(kinds, k=lines)]
 
@@ -255,7 +255,7 @@ class Project:
         self.files: dict[str, list[str]] = {}
 
     def steps(self) -> Iterator[Step]:
-        """A session without end: requests, each with the agent's work on it and its answer."""
+        """Yield a session without end: requests, each with the agent's work on it and its answer."""
         while True:
             yield Request(self._request())
             for _ in range(self.random.randint(3, 14)):
@@ -280,7 +280,7 @@ class Project:
         return Reply(text, thinking, made)
 
     def _file(self) -> str:
-        """One of the newest files, or, in one of three cases, one never seen before."""
+        """Pick one of the newest files or, in one of three cases, one never seen before."""
         if self.files and self.random.random() < 0.65:
             return self.random.choice(list(self.files))
         ending = self.random.choice(("py", "py", "py", "ts", "tsx", "sql"))
@@ -413,7 +413,7 @@ def _identifier(random: Random, prefix: str) -> str:
 
 
 def _content(reply: Reply, ids: list[str], random: Random) -> list[Json]:
-    """Content blocks of a reply, as the Messages API has them."""
+    """Return the content blocks of a reply, as the Messages API has them."""
     blocks: list[Json] = []
     if reply.thinking:
         signature = base64.b64encode(random.randbytes(180)).decode()
@@ -548,7 +548,7 @@ def _dumped(value: Any) -> bytes:
 
 
 def _length(reply: Reply, format: Format) -> int:
-    """About how many bytes a reply takes with its results."""
+    """Estimate the bytes that a reply takes with its results."""
     shown = [call.display for call in reply.calls] if format == "claude-code" else []
     return sum(len(_dumped([call.arguments, call.result])) for call in reply.calls) + len(_dumped(shown))
 

@@ -191,7 +191,7 @@ _UNNAMED: Final = ("New session", "Child session - ", "CLI Session", "New Chat")
 
 
 def _opencode_places(machine: Machine) -> Iterator[SessionPlace]:
-    """One database in $XDG_DATA_HOME/opencode, or ~/.local/share/opencode on every system."""
+    """Name the one database, in $XDG_DATA_HOME/opencode or ~/.local/share/opencode on every system."""
     folder = machine.folder("XDG_DATA_HOME", ".local", "share") / "opencode"
     yield SessionPlace(Client.OPENCODE, Layout.DATABASE, folder, ("opencode*.db",))
 
@@ -225,7 +225,7 @@ OPENCODE: Final = KnownClient(
 
 
 def _goose_places(machine: Machine) -> Iterator[SessionPlace]:
-    """One database in data/sessions of $GOOSE_PATH_ROOT, or in the folder for data of the system."""
+    """Name the one database, in data/sessions of $GOOSE_PATH_ROOT or in the folder for data of the system."""
     if machine.environment.get("GOOSE_PATH_ROOT"):
         folder = Path(machine.environment["GOOSE_PATH_ROOT"]) / "data"
     elif machine.platform == "win32":

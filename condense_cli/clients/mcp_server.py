@@ -66,7 +66,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
     one_at_a_time = Lock()
 
     async def answered(answer: Callable[[], str]) -> str:
-        """The answer of a function that takes its time, beside the server; what goes wrong is the answer."""
+        """Run a slow function in a thread and return its answer, or its error as the answer."""
 
         def work() -> str:
             with one_at_a_time:

@@ -67,7 +67,7 @@ def _is_record(line: bytes) -> bool:
 
 
 def _is_torn_document(text: str) -> bool:
-    """Whether the first value of a file lacks only its end: a document may have its messages on lines too."""
+    """Check if the first value of a file lacks only its end: a document may have its messages on lines too."""
     try:
         json_text.scan(text, 0)
     except JSONDecodeError as error:
@@ -78,7 +78,7 @@ def _is_torn_document(text: str) -> bool:
 
 
 def _without_torn_lines(data: bytes, start: int) -> Readable:
-    """JSON lines, of which some are torn: what is whole of them stays."""
+    """Keep the whole records of JSON lines, some of which are torn."""
     lines = data[start:].split(b"\n")
     first = data.count(b"\n", 0, start) + 1
     shapes, beginnings = _shapes(lines)
@@ -190,7 +190,7 @@ def _why(text: bytes, *, is_last: bool) -> str:
 
 
 def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Readable:
-    """One JSON document that was cut off: its whole records, closed. Raises `failed` for one broken elsewhere."""
+    """Keep the whole records of a JSON document that was cut off. Raises `failed` for one broken elsewhere."""
     text = data[start:].decode("latin-1")
     stripped = text.rstrip(_ENDING)
     try:
@@ -216,7 +216,7 @@ def _closed(data: bytes, start: int, name: str, failed: TranscriptError) -> Read
 
 
 def _is_cut_off(error: JSONDecodeError, text: str) -> bool:
-    """Whether nothing is wrong with the text but that it ends too early."""
+    """Check if a text is only cut off."""
     return error.pos >= len(text) - _NEAR_END or error.msg.startswith("Unterminated string")
 
 

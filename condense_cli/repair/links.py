@@ -365,7 +365,7 @@ def _parts_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _may_follow_prompt(value: Mapping[str, Any]) -> bool:
-    """Whether the lost record before this one may have been a prompt of the user.
+    """Check if the lost record before this one may have been a prompt of the user.
 
     A result follows its call, a prompt the end of the turn before it.
     """
@@ -375,7 +375,7 @@ def _may_follow_prompt(value: Mapping[str, Any]) -> bool:
 
 
 def _is_word(value: Mapping[str, Any]) -> bool:
-    """Whether a record is what the user said, and no answer to a call."""
+    """Check if the user said this record, and it answers no call."""
     message = value.get("message")
     is_of_user = isinstance(message, dict) and message.get("role", value.get("type")) == "user"
     return is_of_user and _state(value) == "open" and not _is_result(value)
@@ -394,7 +394,7 @@ def _turn(tip: LinkedRecord, by_id: Mapping[str, LinkedRecord]) -> str:
 def _fits(
     orphan: LinkedRecord, tip: LinkedRecord, nodes: Sequence[LinkedRecord], by_id: Mapping[str, LinkedRecord]
 ) -> bool:
-    """Whether time and recorded usage allow that the orphan continues that record: a context grows until it is cut."""
+    """Check if time and recorded usage allow the orphan to continue `tip`: a context grows until it is cut."""
     then, now = (seconds_of(str(node.value.get("timestamp"))) for node in (tip, orphan))
     if then is not None and now is not None and then > now + _LATE:
         return False
@@ -405,7 +405,7 @@ def _fits(
 def _is_cached(
     orphan: LinkedRecord, tip: LinkedRecord, nodes: Sequence[LinkedRecord], by_id: Mapping[str, LinkedRecord]
 ) -> bool:
-    """Whether the next request read from the cache all that the last one before had sent: then it went on from it.
+    """Check if the next request read all of the last one before from the cache: then it went on from it.
 
     After a step back the cache holds only what was sent before that step.
     """

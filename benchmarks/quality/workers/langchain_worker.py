@@ -65,7 +65,7 @@ def _texts(message: Any) -> list[str]:
 
 
 def _converted(message: dict[str, Any]) -> list[Any]:
-    """One message of the assistant, or the results in a user's message one by one and then its text."""
+    """Convert one message of the assistant, or the results in a user's message one by one and then its text."""
     text = [block for block in message["content"] if block["type"] == "text"]
     if message["role"] == "assistant":
         calls = [
