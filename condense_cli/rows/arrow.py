@@ -143,7 +143,7 @@ def batch_of(given: Any, column: str) -> Batch:
         raise UsageError(f"The rows have no column {column}.", f"Columns: {', '.join(map(str, names))}.")
     if _is_arrow(given):
         return ArrowBatch(given, column)
-    return OneRow(given, column) if _is_one(given[column], given) else ColumnBatch(given, column)
+    return ColumnBatch(given, column, is_one=_is_one(given[column], given))
 
 
 def _is_arrow(given: Any) -> bool:
@@ -189,14 +189,13 @@ class ArrowBatch:
 
 
 class ColumnBatch:
-    """A dict of columns, each a list or a NumPy array. If it is a view of an Arrow table, new cells have to fit its
-    type."""
+    """A dict of columns, each a list or a NumPy array; if it `is_one`, a single row. If it is a view of an Arrow table,
+    new cells have to fit its type."""
 
-    def __init__(self, given: Mapping[str, Any], column: str) -> None:
-        self._given = given
-        self._column = column
-        self._values = list(given[column])
-        self._type = _type_of(given, column)
+    def __init__(self, given: Mapping[str, Any], column: str, *, is_one: bool) -> None:
+        self._given, self._column, self._is_one = given, column, is_one
+        self._values = [given[column]] if is_one else list(given[column])
+        self._type = None if is_one else _type_of(given, column)
         self._is_changed = False
         self.lines = [_line(column, value) for value in self._values]
 
@@ -212,27 +211,11 @@ class ColumnBatch:
 
     def finished(self, added: Mapping[str, list[Any]]) -> dict[str, Any]:
         columns = {name: self._given[name] for name in self._given}
+        if self._is_one:
+            return {**columns, self._column: self._values[0], **{name: added[name][0] for name in added}}
         if self._is_changed:
             columns[self._column] = _alike(columns[self._column], self._values)
         return {**columns, **added}
-
-
-class OneRow:
-    """A row as a dict."""
-
-    def __init__(self, given: Mapping[str, Any], column: str) -> None:
-        self._batch = ColumnBatch({column: [given[column]]}, column)
-        self._given = given
-        self.lines = self._batch.lines
-        self.exchange = self._batch.exchange
-
-    @property
-    def columns(self) -> Iterable[str]:
-        return [*self._given]
-
-    def finished(self, added: Mapping[str, list[Any]]) -> dict[str, Any]:
-        new = self._batch.finished(added)
-        return {name: self._given[name] for name in self._given} | {name: new[name][0] for name in new}
 
 
 def _type_of(given: Mapping[str, Any], column: str) -> Any:
