@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -194,13 +194,8 @@ def flow(
             yield kind, batches(source, name), write
 
 
-@contextmanager
-def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
-    if isinstance(output, Path):
-        with written_whole(output) as stream:
-            yield stream
-    else:
-        yield output
+def _target(output: Path | IO[bytes] | None) -> AbstractContextManager[IO[bytes] | None]:
+    return written_whole(output) if isinstance(output, Path) else nullcontext(output)
 
 
 def work_in_order(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:
