@@ -89,39 +89,35 @@ def rewritten(text: str, before: Any, after: Any) -> str:
 def _value(text: str, before: Any, after: Any, layout: JsonLayout, margin: str | None) -> str:
     if after is before:
         return text
-    if isinstance(before, dict) and isinstance(after, dict):
-        found, tail = _members(text)
-        new, tail = _new_member(found, tail, layout, margin)
+    is_object = isinstance(before, dict) and isinstance(after, dict)
+    if not is_object and not (isinstance(before, list) and isinstance(after, list)):
+        return layout.dump(after, margin)
+    found, tail = _members(text)
+    new, tail = _new_member(found, tail, layout, margin)
+    if is_object:
         last = {member.name: member for member in found}  # If a key is doubled, the last one counts.
-        members = [
-            _with(member, before[member.name], after[member.name], layout) if member is last[member.name] else member
+        values = [
+            (member, before[member.name], (after if member is last[member.name] else before)[member.name])
             for member in found
             if member.name in after
         ]
-        members += [
-            replace(new, key=f"{layout.dump(key)}:{layout.space}", text=layout.dump(value, new.margin))
+        values += [
+            (replace(new, key=f"{layout.dump(key)}:{layout.space}"), ..., value)
             for key, value in after.items()
             if key not in before
         ]
-        return _joined("{}", found, members, tail)
-    if isinstance(before, list) and isinstance(after, list):
-        found, tail = _members(text)
-        new, tail = _new_member(found, tail, layout, margin)
+    else:
         places = {id(value): place for place, value in enumerate(before)}
         stay = {places[id(value)] for value in after if id(value) in places}
-        members = []
+        values = []
         for number, value in enumerate(after):
             place = places.get(id(value), number)
-            if id(value) in places or (place < len(before) and place not in stay):
-                members.append(_with(found[place], before[place], value, layout))
-            else:
-                members.append(replace(new, text=layout.dump(value, new.margin)))
-        return _joined("[]", found, members, tail)
-    return layout.dump(after, margin)
-
-
-def _with(member: _Member, before: Any, after: Any, layout: JsonLayout) -> _Member:
-    return replace(member, text=_value(member.text, before, after, layout, member.margin))
+            is_old = id(value) in places or (place < len(before) and place not in stay)
+            values.append((found[place], before[place], value) if is_old else (new, ..., value))
+    members = [
+        replace(member, text=_value(member.text, old, value, layout, member.margin)) for member, old, value in values
+    ]
+    return _joined("{}" if is_object else "[]", found, members, tail)
 
 
 def _members(text: str) -> tuple[list[_Member], str]:
