@@ -238,11 +238,10 @@ _NOTHING: Final = Use(0, "", 0)
 def _use_in_claude_code(record: dict[str, Any]) -> Use | None:
     if record.get("subtype") == "compact_boundary":
         return _NOTHING
-    message = record.get("message")
-    if record.get("type") != "assistant" or record.get("isSidechain") or not isinstance(message, dict):
-        return None
+    message = _object(record, "message")
     model, usage = message.get("model"), message.get("usage")
-    if not isinstance(usage, dict) or model == "<synthetic>":
+    is_answer = record.get("type") == "assistant" and not record.get("isSidechain") and model != "<synthetic>"
+    if not is_answer or not isinstance(usage, dict):
         return None
     keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     return Use(sum(_number(usage.get(key)) for key in keys), str(model), 0)
@@ -251,13 +250,11 @@ def _use_in_claude_code(record: dict[str, Any]) -> Use | None:
 def _use_in_codex(record: dict[str, Any]) -> Use | None:
     if record.get("type") == "compacted":
         return _NOTHING
-    payload = record.get("payload")
-    if record.get("type") != "event_msg" or not isinstance(payload, dict) or payload.get("type") != "token_count":
+    payload = _object(record, "payload")
+    if record.get("type") != "event_msg" or payload.get("type") != "token_count":
         return None
-    info = payload.get("info")
-    last = info.get("last_token_usage") if isinstance(info, dict) else None
-    if not isinstance(info, dict) or not isinstance(last, dict):
-        return None
+    info = _object(payload, "info")
+    last = _object(info, "last_token_usage")
     tokens = _number(last.get("input_tokens")) + _number(last.get("output_tokens"))
     return Use(tokens, "", _number(info.get("model_context_window"))) if tokens else None
 
