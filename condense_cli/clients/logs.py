@@ -96,14 +96,13 @@ def _asked(data: bytes) -> Iterator[str]:
 
 
 def _texts(record: dict[str, Any]) -> Iterator[str]:
-    message, data = record.get("message"), record.get("data")
-    if record.get("type") == "user.message" and isinstance(data, dict):
+    kind, message, data = record.get("type"), record.get("message"), record.get("data")
+    if kind == "user.message" and isinstance(data, dict):
         yield from _parts(data.get("content")) if not data.get("source") else ()
     elif isinstance(message, dict) and message.get("role") == "user":
-        origin = message.get("origin")
-        if not isinstance(origin, dict) or origin.get("kind") not in _NOT_TYPED:
+        if value_in(message, "origin", "kind") not in _NOT_TYPED:
             yield from _parts(message.get("content", message.get("parts")))
-    elif record.get("type") == "user":
+    elif kind == "user":
         yield from _parts(record.get("content"))
 
 
