@@ -164,8 +164,6 @@ def test_five_rounds_of_real_work_keep_what_the_first_one_chose(path: Path, way:
     check_rounds(parts, way, share)
 
 
-pytestmark = pytest.mark.usefixtures("anywhere")
-
 LINES = [f"    value_{number} = compute_alpha({number}, {number * number})" for number in range(12)]
 OLD, NEW = "\n".join(LINES), "\n".join(LINES[6:])
 ALL: dict[str, Any] = {"type": "preserve_recent", "keep_recent_count": 0}
@@ -179,6 +177,7 @@ def condensed(*messages: dict[str, Any], **passes: Any) -> Condensation:
 
 
 # Lines that the original of a cut result could have named, had that been worth it, are free to be a reference.
+@pytest.mark.usefixtures("anywhere")
 def test_a_reference_that_was_weighed_and_left_holds_no_lines() -> None:
     edit = call("edit", "Edit", file_path="src/app.py", old_string="", new_string=NEW + "\n")
     done = condensed(
