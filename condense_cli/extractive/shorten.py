@@ -48,14 +48,10 @@ _FURTHER: Final = Gap("", 123)
 
 
 class Costs(Struct, frozen=True):
-    """By unit of a part: its tokens, and what it is worth besides its facts, in needed facts.
-
-    `pieces` are the first unit of its line, and the one behind its last, by each unit that is a piece of one.
-    """
+    """By unit of a part: its tokens, and what it is worth besides its facts, in needed facts."""
 
     tokens: array[int]
     values: array[float]
-    pieces: Mapping[int, tuple[int, int]]
 
 
 class Priced:
@@ -68,12 +64,12 @@ class Priced:
     def of(self, key: Key) -> Costs:
         known = self._known.get(key)
         if known is None:
-            survey, text = self.survey, self.survey.texts[key]
+            survey = self.survey
             tokens = survey.tokens_of(key)
             values = _own_values(survey, survey.parts[key], tokens)
             for unit in survey.restated.get(key, ()):
                 values[unit] = -_SAID * tokens[unit]
-            known = self._known[key] = Costs(tokens, array("d", values), text.pieces)
+            known = self._known[key] = Costs(tokens, array("d", values))
         return known
 
     def candidates(
@@ -96,14 +92,13 @@ class Priced:
         unit_keys: list[tuple[int, ...]] = []
         chosen: list[int] = []
         for key in keys:
-            costs, offset = self.of(key), len(tokens)
+            costs, text, offset = self.of(key), survey.texts[key], len(tokens)
             chosen += (offset + unit for unit in fixed.get(key, ())) if fixed else ()
             tokens += costs.tokens
             values += costs.values
             unit_keys += survey.keys[key]
-            for unit, (start, stop) in costs.pieces.items():
+            for unit, (start, stop) in text.pieces.items():
                 pieces[offset + unit] = offset + start, offset + stop
-            text = survey.texts[key]
             survey.known.lay_out(text)
             for unit, stop in text.sections.items() if text.sections else ():
                 sections[offset + unit] = offset + stop

@@ -26,8 +26,8 @@ _PRINTED: Final = 2_000
 """Number of line numbers, from 0 on, that are cached as printed."""
 _WIDEST: Final = 8
 """Maximum cached width; caching every width would let a text use any amount of memory."""
-_NEXT_NUMBER: Final = lazy_pattern(r"\n *\d{1,7}[→\t |:]", re.ASCII)
-"""Matches at the second line of any listing: most texts have none, which is known soonest by looking at the whole."""
+_NEXT_NUMBER: Final = lazy_pattern(r"\n *\d{1,8}[→\t |:]", re.ASCII)
+"""Matches at the second line of any listing, which may have one digit more than the first. Most texts have none."""
 _BEGINNINGS: Final = frozenset(" 0123456789")
 _DIGITS: Final = frozenset("0123456789")
 

@@ -6,6 +6,8 @@ from string import ascii_lowercase
 
 import pytest
 from build import LONG, anthropic, assistant, call, read_turn, result, text, user
+from hypothesis import example, given
+from hypothesis import strategies as st
 from references import EACH, check, references, texts
 
 from condense_cli.core.markers import short_hash
@@ -237,6 +239,22 @@ def test_the_line_that_names_a_call_stays() -> None:
     argument = said(messages, 1)
     assert argument.startswith(LINES[0])
     assert "[see lines 2-30 of inner.note of the next Send" in argument
+
+
+# One look at the whole tells that a text has no listing.
+@given(
+    st.integers(0, 10**7),
+    st.integers(1, 9),
+    st.sampled_from(["→", "\t", " | ", "|", ":", "-"]),
+    st.lists(st.sampled_from(["a", "", "7: b", " 8→"]), max_size=3),
+)
+@example(9_999_999, 1, ":", [])
+def test_any_listing_is_found(first: int, width: int, separator: str, before: list[str]) -> None:
+    listed = [f"{first + number:>{width}}{separator}x" for number in range(2)]
+    shape = read_lines("\n".join([*before, *listed])).shape
+    assert shape == excerpt._shape([*before, *listed])
+    is_one = separator != "-" and first < 10**7
+    assert any(listing.stop == len(before) + 2 for listing in shape.listings) is is_one
 
 
 # Six digits are few: lines without numbers may have the hash of the numbered ones.
