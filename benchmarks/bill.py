@@ -193,14 +193,14 @@ def billed_ways(names: Sequence[str], cache: Path, path: Path) -> dict[str, Resu
     recorded, transcript = session(path), api.load(path)
     needs, found = Needs(recorded.messages), dict[str, Result | str]()
     life = CacheRules.of(recorded.model, for_an_hour=transcript.lives_hour).life
-    home = fresh_home(cache, "bill")
+    home = fresh_home(cache, "bill")  # Of one tool after the other.
     with left_out.without(path):
         for name in names:
             tool = None
             try:
                 if name in OTHERS:
                     peer = next(peer for peer in PEERS if peer.name == OTHERS[name][0])
-                    tool = PeerWays(peer, cache, fresh_home(cache, "bill"))
+                    tool = PeerWays(peer, cache, home)
                     way = tool.way(peer.settings[OTHERS[name][1]], 0 if name in ALWAYS else ABOVE, transcript)
                 elif name == EVERYTHING:
                     way = untouched
@@ -211,6 +211,7 @@ def billed_ways(names: Sequence[str], cache: Path, path: Path) -> dict[str, Resu
                 found[name] = f"{type(error).__name__}: {error}"
             if tool is not None:
                 tool.close()
+                home = fresh_home(cache, "bill")
     shutil.rmtree(home, ignore_errors=True)
     return found
 

@@ -305,7 +305,9 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the cost of a session into an SVG file")
     options = parser.parse_args()
     if options.picture:
-        (path,) = options.sessions
+        if len(options.sessions) != 1:
+            parser.error("--picture takes one session")
+        path = options.sessions[0]
         options.picture.write_text(svg({name: costs(path, name) for name in COLOURS}))
         figures.keep("picture", [path])
         return

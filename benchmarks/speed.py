@@ -16,8 +16,7 @@ For every size of both formats these run in turns, each in a process of its own:
 In addition, many short conversations go through the Python API in one process, like rows of a set, and what people wait
 for is measured on some 200,000 tokens. The text is that of recorded sessions, chained (`chained.py`), or synthetic
 where none are recorded. Shown is processor time, the best of several rounds. `--write` puts the tables into
-docs/speed.md; which limits are met goes to standard error. Linux and macOS; half an
-hour.
+docs/speed.md; which limits are met goes to standard error. Linux and macOS; half an hour.
 """
 
 from __future__ import annotations

@@ -44,6 +44,11 @@ class CondenseError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def told(self) -> str:
+        """The message and the hint on one line."""
+        return f"{self.message} {self.hint}".rstrip()
+
     def forget_options(self, *options: str) -> None:
         """Leave sentences out of the advice that name these options, for a command that lacks them."""
         sentences = self.hint.removesuffix(".").split(". ")

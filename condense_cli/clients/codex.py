@@ -95,7 +95,8 @@ def install_plan(target: settings.Target) -> settings.InstallPlan:
     edits = [settings.edit_of(path, text, before, settings.with_hooks(before, Client.CODEX))]
     remarks = [TRUST]
     if target.has_mcp:
-        edits.append(_server(target, {"command": settings.program()[0], "args": [*settings.program()[1:], "mcp"]}))
+        program, *arguments = settings.program()
+        edits.append(_server(target, {"command": program, "args": [*arguments, "mcp"]}))
     if target.project is not None:
         remarks.append(f"Codex reads {target.project / '.codex'} only in trusted projects.")
     return settings.InstallPlan(tuple(edits), tuple(remarks))

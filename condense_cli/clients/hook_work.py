@@ -15,10 +15,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from .. import api
-from ..config.models import Configuration
-from ..config.own import load_user_configuration
 from ..config.preset_folders import DEFAULT_PRESET
-from ..core.values import WindowSigns
 from ..core.wording import count_in
 from ..errors import CondenseError
 from ..ledger.compaction import compaction, compaction_budget
@@ -27,7 +24,6 @@ from ..money.economics import Rates
 from ..money.prices import context_window, price_of
 from ..tokens.counting import Counter
 from ..tokens.factor import factor_of, typical_of
-from ..window.decision import window_of
 from .choices import CONDENSED, Client
 
 _LONGEST_ANSWER: Final = 9_500
@@ -56,12 +52,6 @@ def tokens_freed(path: str) -> int:
     factor = factor_of(transcript, count)
     result = api.condense(transcript, counter=count, factor=factor, proves=False)
     return factor.shown(result.tokens_before) - factor.shown(result.tokens_after)
-
-
-def listed_window(model: str, tokens: int) -> int:
-    """Look up a model's window in the user's profiles, else in the table of prices; 0 if it is in neither."""
-    signs = WindowSigns(model, tokens)
-    return window_of(model, Configuration(), load_user_configuration(), signs=signs).tokens or 0
 
 
 def compact(client: str, given: Mapping[str, Any]) -> str:
@@ -100,7 +90,7 @@ def copy(client: str, given: Mapping[str, Any]) -> str:
             api.loads(data, format=client, lenient=True), preset=given.get("preset") or DEFAULT_PRESET
         )
     except CondenseError as error:
-        return json.dumps({"why": f"{error.message} {error.hint}".strip()})
+        return json.dumps({"why": error.told})
     if not result.changes:
         return json.dumps({"why": "Nothing in this session would get smaller, so no copy was written."})
     small = api.dump(result)

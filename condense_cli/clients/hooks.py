@@ -406,7 +406,7 @@ def _window(client: str, use: Use, notes: Notes) -> int:
         return 0
     listed = notes_of(client, _WINDOWS).get(use.model)
     if not isinstance(listed, int) or listed < use.tokens:
-        from .hook_work import listed_window
+        from ..window.decision import listed_window  # Much less than all work of hooks.
 
         listed = listed_window(use.model, use.tokens)
         remember(client, _WINDOWS, **{use.model: listed})

@@ -142,7 +142,7 @@ class FactsCache:
     version are ignored; without the file, listing still works."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = OpenCache("The cache of sessions", CacheFile(folder / NAME, _TABLE, _WAIT))
+        self._file = OpenCache("The cache of sessions", CacheFile(folder / NAME, _TABLE, _WAIT), goes_on=True)
         self._program = f"{__version__} {_SHAPE} {' '.join(row.name for row in TABLE)}"
         self.close = self._file.close
 

@@ -73,7 +73,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
                 try:
                     return answer().encode("utf-8", "replace").decode()  # The SDK cannot send lone surrogates.
                 except CondenseError as error:  # The message may quote the request.
-                    return cut(f"{error.message} {error.hint}".rstrip(), MOST)
+                    return cut(error.told, MOST)
                 except OSError as error:
                     return f"The session cannot be read: {error.strerror}."
 

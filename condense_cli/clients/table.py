@@ -156,6 +156,10 @@ class _Finder:
 
     def _logs(self, place: SessionPlace, folder: str | Path, pattern: tuple[str, ...]) -> None:
         name, *deeper = pattern
+        if not deeper and "*" not in name:  # A folder may hold many other files.
+            path = Path(folder) / name
+            self._add(place, CLIENTS[place.client].id_of(path), str(path))
+            return
         for entry in self._entries(folder):
             if not fnmatchcase(entry.name, name):
                 continue

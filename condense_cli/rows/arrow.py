@@ -259,8 +259,11 @@ def _alike(before: Any, values: list[Any]) -> Any:
     """Make a column of the same kind as before."""
     if not hasattr(before, "dtype"):
         return values
-    found = before.astype(object)
-    found[:] = values
+    import numpy as np  # It is there if the column is NumPy's.
+
+    found = np.empty(len(values), dtype=object)
+    for number, value in enumerate(values):  # All at once, lists of one length would become further dimensions.
+        found[number] = value
     return found
 
 

@@ -65,26 +65,26 @@ class CacheFile:
 
 class OpenCache:
     """A cache file, opened on first use. A fault stops nothing: a broken file is set aside and a new one started; after
-    any other error the cache stays unused. `notes` tell the user. Not thread-safe."""
+    any other error the cache stays unused, or `goes_on` if it could be opened. `notes` tell the user. Not thread-safe.
+    """
 
-    def __init__(self, name: str, file: CacheFile) -> None:
+    def __init__(self, name: str, file: CacheFile, *, goes_on: bool = False) -> None:
         """`name` begins the notes."""
         self.notes: list[str] = []
-        self._name, self._file = name, file
+        self._name, self._file, self._goes_on = name, file, goes_on
         self._connection: sqlite3.Connection | None = None
         self._is_off = False
 
     def do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """Run `work` as a transaction. None if the cache cannot be used."""
-        for _ in range(2):
-            if self._is_off:
-                break
+        for _ in range(0 if self._is_off else 2):
             try:
                 self._connection = self._connection or self._file.connect()
                 with self._connection:
                     return work(self._connection)
             except (sqlite3.Error, OSError) as error:
-                self._recover(error)
+                if not self._can_begin_anew(error):
+                    break
         return None
 
     def close(self) -> None:
@@ -93,16 +93,20 @@ class OpenCache:
                 self._connection.close()
         self._connection = None
 
-    def _recover(self, error: Exception) -> None:
+    def _can_begin_anew(self, error: Exception) -> bool:
+        """Set a broken file aside; after any other error give up."""
+        if self._goes_on and self._connection is not None and not is_broken(error):
+            return False
         self.close()
         if is_broken(error):
             with suppress(OSError):
                 aside = self._file.set_aside()
                 if aside is not None:
                     self.notes.append(f"{self._name} was damaged; it was moved to {aside} and a new one started.")
-                return
+                return True
         self._is_off = True
         self.notes.append(f"{self._name} {self._file.path} cannot be used ({error}); the run continues without it.")
+        return False
 
 
 def is_broken(error: Exception) -> bool:

@@ -199,6 +199,9 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_RETRIES: Final = 3
+"""Times that Ray begins a task again whose worker died."""
+
 _AHEAD: Final = 2
 """Tasks per processor that wait at Ray, so that it never holds many."""
 
@@ -215,7 +218,7 @@ def with_ray(
     here. Raises CondenseError if Ray is not installed.
     """
     with _running() as ray:
-        remote = ray.remote(num_cpus=1, max_retries=TRIES, scheduling_strategy="SPREAD")(_work_on)
+        remote = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_work_on)
         shared = ray.put(work)
         most = jobs or _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting: dict[Any, _Task] = {}
@@ -232,7 +235,7 @@ def with_ray(
             try:
                 yield ray.get(done[0])
             except ray.exceptions.WorkerCrashedError:
-                yield failed(task, f"Its worker died {TRIES + 1} times.")
+                yield failed(task, f"Its worker died {_RETRIES + 1} times.")
             except ray.exceptions.RayError as error:
                 why = str(error).strip().rpartition("\n")[2].rstrip(".")
                 yield failed(task, f"Ray gave it up ({type(error).__name__}: {why}).")

@@ -180,7 +180,7 @@ def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[ShownLine]
 
 
 def error_text(error: CondenseError) -> str:
-    return f"! {error.message} {error.hint}".rstrip()
+    return f"! {error.told}"
 
 
 def fitted(text: str, width: int) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..config.models import Configuration
-from ..config.own import UserConfiguration, unknown_profile
+from ..config.own import UserConfiguration, load_user_configuration, unknown_profile
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..core.markers import is_marked
 from ..core.transcript import Transcript
@@ -337,3 +337,8 @@ def _said(warning: str | None, tokens: int | None, reserved: int) -> Iterator[st
             f"An answer may take {reserved:,} tokens, which leaves no room in a window of {tokens:,}; "
             "give the profile a smaller max_tokens."
         )
+
+
+def listed_window(model: str, tokens: int) -> int:
+    """Look up the window of a model in the user's profiles, else in the table of prices; 0 if it is in neither."""
+    return window_of(model, Configuration(), load_user_configuration(), signs=WindowSigns(model, tokens)).tokens or 0

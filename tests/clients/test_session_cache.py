@@ -3,12 +3,14 @@
 import json
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from helpers import COMMAND, LONG, as_lines, environment, snapshot
 from machine import Machine, dialogue, written
 
+from condense_cli.clients import listing
 from condense_cli.clients.listing import NAME, FactsCache, facts_of
 from condense_cli.clients.table import find, places
 from condense_cli.storage.cache_files import CacheFile, is_broken
@@ -84,6 +86,21 @@ def test_a_memory_that_breaks_while_it_is_open_is_set_aside(machine: Machine, tm
     assert cache.get(file)
     cache.close()
     assert path.exists()
+
+
+def test_what_is_remembered_is_read_on_where_nothing_can_be_written(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_WAIT", 0.01)
+    machine.claude_code("a")
+    (file,) = find(places(machine.home, {}, "linux")).files
+    cache = FactsCache(machine.cache)
+    cache.put([(file, facts_of(file))])
+    with closing(sqlite3.connect(machine.cache / NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        cache.put([(file, facts_of(file))])
+        assert cache.get(file)
+    cache.close()
 
 
 def test_of_two_processes_one_sets_a_broken_file_aside(tmp_path: Path) -> None:

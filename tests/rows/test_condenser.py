@@ -189,6 +189,15 @@ def test_a_cell_that_its_type_cannot_hold_stays(monkeypatch: pytest.MonkeyPatch)
     assert arrow.batch_of(table, "messages").columns == ["messages"]
 
 
+# NumPy makes a table of lists that have one length.
+def test_numpy_columns_of_equally_many_messages() -> None:
+    cells = np.array([chat(), chat()], dtype=object)
+    assert cells.ndim == 2
+    found = Condenser("speed")({"messages": cells})["messages"]
+    assert found.shape == (2,)
+    assert [without_nulls(each) for each in found] == [without_nulls(condensed())] * 2
+
+
 def test_numpy_columns() -> None:
     cells = np.empty(2, dtype=object)
     cells[:] = [np.array(chat(), dtype=object), np.array(chat(SHORT), dtype=object)]
