@@ -173,7 +173,6 @@ def test_a_width_of_nothing_is_no_width(command: tuple[str, ...], file: Path) ->
     assert unknown.stdout
 
 
-pytestmark = pytest.mark.slow
 COLUMNS = 80
 
 
@@ -189,6 +188,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -213,6 +213,7 @@ def test_no_line_is_longer_than_the_terminal(folder: Path, arguments: list[str])
     assert [line for line in long if not any(sign in line for sign in (" | ", " > ", " && "))] == []
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_a_fault_on_one_line(folder: Path) -> None:
     broken = folder / "broken.jsonl"
     faults = [line for line in condense("validate", broken).text.splitlines() if line.startswith(str(broken))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import agent_logs
@@ -70,6 +71,14 @@ def test_copies_go(format: str) -> None:
     for number in (1, 2, 3):
         assert holds(data.decode(), listing(number)[:300])
         assert not holds(new, listing(number)[:300])
+    if format in ("inspect", "tau2", "mini-swe-agent"):  # Nothing else changes its shape.
+        assert [*map(keys_of, new)] == [keys_of(json.loads(data))]
+
+
+def keys_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: keys_of(inner) for key, inner in value.items()}
+    return [*map(keys_of, value)] if isinstance(value, list) else type(value)
 
 
 # Whatever was said, the file is recognised, valid, and written back byte for byte.

@@ -1,4 +1,4 @@
-"""The benchmarks run, and the guide to the prelude shows what happens."""
+"""The benchmarks run; figures and the pages that tell them agree; weights are fitted without what they measure."""
 
 import importlib
 import json

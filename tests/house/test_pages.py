@@ -1,4 +1,4 @@
-"""The pages: every link in them leads somewhere, and every page can be reached from the README."""
+"""The pages: links lead somewhere, what they say to run works, and what is made of tables is up to date."""
 
 import contextlib
 import importlib.util

@@ -1,4 +1,4 @@
-"""What Live promises, over generated conversations that are sent request by request."""
+"""Promises of Live, over generated and recorded conversations that are sent request by request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from strategies import REPEATING, anthropic_messages, exchanges, openai_messages
 
 from condense_cli import Live, api
 from condense_cli.errors import CondenseError
-
-pytestmark = pytest.mark.usefixtures("anywhere")
 
 TURNS = st.one_of(exchanges(), REPEATING)
 PLAIN = st.one_of(exchanges(thinking=False), REPEATING)
@@ -39,6 +37,7 @@ PRESETS = st.sampled_from(["balanced", "cost", "lossless"])
 
 # Between decisions not a byte of the frozen part changes, a segment changes nothing before it, what is sent is valid,
 # and the newest turns are whole.
+@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("format", CONVERSATIONS)
 @given(data=st.data(), model=MODELS, preset=PRESETS, keep_recent=st.integers(1, 4), renews=st.booleans())
 @FEW
@@ -52,6 +51,7 @@ def test_a_replay_keeps_the_promises(
 
 
 # After a rewind, an edit or a fork what is sent is right or as it came, and the first branch goes on as it was.
+@pytest.mark.usefixtures("anywhere")
 @given(anthropic_messages(TURNS), st.data())
 @FEW
 def test_a_changed_history_is_right_or_untouched(messages: list[dict[str, Any]], data: st.DataObject) -> None:
@@ -73,6 +73,7 @@ def test_a_changed_history_is_right_or_untouched(messages: list[dict[str, Any]],
 
 
 # A restart gives the same bytes, from the messages alone.
+@pytest.mark.usefixtures("anywhere")
 @given(messages=anthropic_messages(TURNS), model=MODELS, data=st.data())
 @FEW
 def test_a_restart_gives_the_same_bytes(

@@ -146,3 +146,10 @@ def test_nothing_is_sent_unmasked(redactor: Redactor, masking_rules: Path, tmp_p
         assert done.outcomes[0].text == "it says [secret 1]"
         assert done.outcomes[0].is_cached is (number == 1)
     assert [request.prompt for request in sent] == ["it says [secret 1]"]
+
+
+def test_of_secrets_inside_each_other_the_longest_is_masked_first(redactor: Redactor) -> None:
+    longer = f"{PASSWORD}-{PASSWORD}-and-99"
+    assert redactor.text(f"password={PASSWORD}") == "password=[secret 1]"
+    assert redactor.text(f"token={longer} {PASSWORD}") == "token=[secret 2] [secret 1]"
+    assert redactor.text(f"{PASSWORD} {longer}") == "[secret 1] [secret 2]"

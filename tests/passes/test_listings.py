@@ -1,4 +1,4 @@
-"""Lists of what Claude Code offers: those that newer ones repeat go, and with a small target all of them."""
+"""Lists of what Claude Code offers: old ones go. Texts that show files at work: they stay whole while there is room."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Operations, conditions, targets and receipts, on small transcripts."""
+"""Operations, conditions, targets, receipts and warnings, on small transcripts."""
 
 import json
 from typing import Any

@@ -1,10 +1,10 @@
 """Provider native: when it refuses, and what it writes."""
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from batches import Noting
 from build import anthropic, assistant, configuration, conversation, user
 from summarizers import Failing, Short, Wordy
 
@@ -12,12 +12,12 @@ from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD
 from condense_cli.core.markers import GO_ON, parse_summary
-from condense_cli.core.transcript import Message, Transcript
+from condense_cli.core.transcript import Transcript
 from condense_cli.core.values import BlockKind, Role
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
-from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
+from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.native import Refusal
 
 NATIVE = configuration(provider="native")
@@ -33,17 +33,6 @@ def run(transcript: Transcript, summarizer: Summarizer | None = None, **native: 
 def prompt(custom: str | None = None) -> str:
     """Instructions of a model for a conversation."""
     return request_for(PromptTask(Subject.CONVERSATION, ("a",), 500, custom_prompt=custom), "a", 500).system
-
-
-class Asked:
-    """Notes what it is asked to summarize."""
-
-    def __init__(self) -> None:
-        self.tasks: list[BatchTask] = []
-
-    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        self.tasks += [task for task in tasks if isinstance(task, BatchTask)]
-        return [Written("What was said.", by="asked") for _ in tasks]
 
 
 def talk(turns: int = 8) -> Transcript:
@@ -105,9 +94,9 @@ def test_small_conversations_are_refused(messages: list[dict[str, object]], why:
 
 
 def test_a_recent_summary_is_refused() -> None:
-    first = run(anthropic(*conversation(), user("And now?")), max_messages_to_keep=1)
-    found = run(api.loads(api_messages(first)), max_messages_to_keep=1)
-    assert refusal(found) in (Refusal.CONDENSED_RECENTLY, Refusal.TOO_FEW_MESSAGES)
+    first = run(talk(20), Noting([], "What was said, at length. " * 60), max_messages_to_keep=2)
+    found = run(api.loads(api_messages(first)), max_messages_to_keep=2)
+    assert refusal(found) is Refusal.CONDENSED_RECENTLY
 
 
 def test_a_summary_that_grew_is_refused() -> None:
@@ -145,7 +134,7 @@ def test_our_own_prompt_has_the_six_sections() -> None:
 
 
 def test_what_is_summarized_is_what_goes() -> None:
-    asked, transcript = Asked(), talk()
+    asked, transcript = Noting([], "What was said."), talk()
     found = run(transcript, asked)
     (task,) = asked.tasks
     stay = {message.index for message in found.transcript.messages if not message.is_summary}
@@ -156,7 +145,7 @@ def test_what_is_summarized_is_what_goes() -> None:
 
 # The next summary continues the last one; what lay before that is not sent again.
 def test_nothing_is_summarized_twice() -> None:
-    asked = Asked()
+    asked = Noting([], "What was said.")
     first = run(talk(), asked)
     more = json.loads(api.dump(first)) + conversation(4)[1:]
     second = run(api.loads(more), asked)
@@ -176,7 +165,7 @@ def test_images_are_not_sent_to_the_summarizer() -> None:
 
 
 def test_its_prompt_and_profile_are_taken_unless_the_prompt_is_blank() -> None:
-    asked = Asked()
+    asked = Noting([], "What was said.")
     run(talk(), asked, custom_prompt="  Say it briefly.  ", api_profile="cheap")
     (task,) = asked.tasks
     assert (task.prompt, task.profile) == ("  Say it briefly.  ", "cheap")

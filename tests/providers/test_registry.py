@@ -1,4 +1,5 @@
-"""The registry of providers: built-in ones first, packages when they are asked for, the user's settings."""
+"""The registry of providers: built-in ones first, packages when they are asked for, the user's settings; and
+what is done where condensing by itself is switched off."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,5 @@
-"""Reading and writing whole files: what is there afterwards, and which error says what."""
+"""Reading and writing whole files: what is there afterwards, and which error says what; how extras are
+installed."""
 
 import contextlib
 import errno
