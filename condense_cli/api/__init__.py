@@ -115,7 +115,7 @@ def _parsed(data: bytes, name: str, format: str | None, *, lenient: bool) -> Tra
     overrides=made_by("Overrides", "overrides_from() makes them."),
     registry=made_by("Registry", "Give a condense_cli.providers.registry.Registry."),
     context_window=kinds.POSITIVE,
-    sizing=made_by("Sizing", "Give a condense_cli.providers.manager.Sizing."),
+    sizing=made_by("Sizing", "Give a condense_cli.window.use.Sizing."),
     factor=_FACTOR,
     profile=kinds.TEXT,
     max_summary_tokens=kinds.COUNT,

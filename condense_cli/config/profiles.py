@@ -7,7 +7,7 @@ goes with it. Any configuration may name one.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, assert_never
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -84,7 +84,13 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def has_model(self) -> bool:
         """Whether a model on a server does the work, with a price and a context window."""
-        return bool(_URLS[self.api])
+        match self.api:
+            case "anthropic" | "openai":
+                return True
+            case "offline" | "installed":
+                return False
+            case other:
+                assert_never(other)
 
     @property
     def host(self) -> str:

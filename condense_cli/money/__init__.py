@@ -1,1 +1,1 @@
-"""Compute what models cost: prices, bills, and when condensing pays."""
+"""Compute what models cost: the table of prices and windows, bills, and when condensing pays."""

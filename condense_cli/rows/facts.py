@@ -380,7 +380,7 @@ def details(report: SetReport, tally: Tally, seconds: float) -> list[str]:
     """Yield lines on the time it took and the rows that lost the most."""
     pieces = report.rows.total if report.files is UNSET else report.files.total
     found = [f"{seconds:,.1f} s, {pieces / seconds:,.0f} {report.piece}s a second"] if seconds else []
-    return found + [f"row {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
+    return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
 def paid(report: SetReport) -> tuple[Decimal | None, Decimal | None]:

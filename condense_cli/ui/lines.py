@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ..core.transcript import BlockPlace
 from ..errors import CondenseError
-from ..report.page.run import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
+from ..report.page.conversation import NOTED, SUMMARIZED, UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
 GONE: Final = "red"

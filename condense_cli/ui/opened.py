@@ -31,7 +31,7 @@ from ..providers.registry import DEFAULT, AnyProvider, Registry
 from ..report.costs import Cost, PriceSource, cost_figures, cost_of
 from ..report.inspection import facts as inspection
 from ..report.inspection.facts import Inspection
-from ..report.page.run import ConversationPage, conversation_of
+from ..report.page.conversation import ConversationPage, conversation_of
 from ..report.run.shortcomings import warnings_of
 from ..report.text import percent
 from ..storage.backups import undo

@@ -21,7 +21,7 @@ from ..core.wording import plural, visible
 from ..delivering import Where
 from ..errors import CondenseError, ConfigurationError
 from ..report.inspection.sections import sections
-from ..report.page.run import UNCHANGED
+from ..report.page.conversation import UNCHANGED
 from ..report.terminal import render
 from . import opened
 from .choice import ChoiceHistory, UserChoice, configuration_text

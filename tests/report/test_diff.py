@@ -32,7 +32,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report import difference as diffs
 from condense_cli.report.difference import What, between, line_hunks, moved_hunks
-from condense_cli.report.page.run import SUMMARIZED, conversation_of
+from condense_cli.report.page.conversation import SUMMARIZED, conversation_of
 from condense_cli.report.text import readable
 from condense_cli.tokens.counting import Counter
 from condense_cli.tokens.factor import AS_COUNTED

@@ -49,7 +49,7 @@ def test_costs_where_no_price_is_known(tmp_path: Path) -> None:
 
 def test_details_name_the_rows_that_lost_the_most(rows: Path) -> None:
     text = condense("run", rows, *HOW, "-v", "--dry-run", env={"COLUMNS": "200"}).text
-    found = re.findall(r"row (\d+): ([\d,]+) → ([\d,]+) tokens", text)
+    found = re.findall(r"line (\d+): ([\d,]+) → ([\d,]+) tokens", text)
     assert [line for line, _, _ in found] == ["2", "3"]
     assert all(int(after.replace(",", "")) <= 2_000 < int(before.replace(",", "")) for _, before, after in found)
     assert "rows a second" in text

@@ -469,7 +469,7 @@ def _inspection_parts(found: RowsInspection) -> Iterator[Part]:
     if found.largest_rows:
         yield BLANK
         largest = [
-            [f"row {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
+            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f}%"]
             for each in found.largest_rows
         ]
         bars = [each.tokens for each in found.largest_rows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -238,8 +237,11 @@ def check_picture(plot: Path | None) -> None:
     if plot.suffix.lower() not in _PICTURES:
         raise UsageError(f"--plot draws .svg or .png, not {plot.name!r}.", "For example --plot curves.svg.")
     check_folder(plot)
-    if plot.suffix.lower() == ".png" and find_spec("resvg_py") is None:
-        raise missing("--plot draws a .png with the package resvg-py (an .svg needs nothing)", "png")
+    if plot.suffix.lower() == ".png":
+        try:
+            import resvg_py  # noqa: F401 - it may be there and not load.
+        except ImportError:
+            raise missing("--plot draws a .png with the package resvg-py (an .svg needs nothing)", "png") from None
 
 
 def draw_picture(found: evaluation.Evaluation, plot: Path) -> None:

@@ -6,8 +6,9 @@ from msgspec import to_builtins
 
 from ...providers.registry import Registry
 from ...report.lists.providers import comparison, description, facts_of, measured, options_of
+from ...report.sections import to_json
 from ..commands.settings import ListProviders, ShowProvider
-from ..console import print_report, say
+from ..console import print_parts, print_report, say, write_text
 from .providing import registry_of_user
 from .settings import settings_if_any
 
@@ -29,9 +30,12 @@ def show_provider(options: ShowProvider) -> None:
     registry = registry_of_user()
     entry = registry.entry(options.name)
     facts = facts_of(entry, measured(), _default(registry))
-    settings = list(options_of(entry.provider.settings))
-    found = {"version": 1, "provider": facts, "options": settings, "schema": entry.provider.schema()}
-    print_report(found, lambda: description(entry, facts), as_json=options.json)
+    if options.json:
+        settings = list(options_of(entry.provider.settings))
+        found = {"version": 1, "provider": facts, "options": settings, "schema": entry.provider.schema()}
+        write_text(to_json(found))
+    else:
+        print_parts(description(entry, facts))
 
 
 def _default(registry: Registry) -> str:

@@ -12,10 +12,8 @@ from ...core.wording import quoted, visible
 from ...delivering import Destination, Where
 from ...errors import ExitStatus, UsageError
 from ...passes.condensation import Condensation
-from ...passes.explained import explained
 from ...passes.flags import name_flags
 from ...providers.registry import Registry
-from ...report.run import log as run_log
 from ...report.run.facts import Report, WrittenSession
 from ...report.run.shortcomings import why_status
 from ...report.sections import to_json_line
@@ -148,6 +146,8 @@ def _check_several(options: RunOptions) -> None:
 
 def _log(result: Condensation, report: Report, work: Work, status: ExitStatus, *, as_json: bool) -> None:
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    from ...report.run import log as run_log  # Few runs log anything.
+
     log = run_log.build(result, report, work.configuration, time, int(status), if_needed=work.if_needed)
     say(to_json_line(log) if as_json else f"condense: {run_log.as_line(log)}")
 
@@ -199,6 +199,8 @@ def run_one(
                 say("condense: nothing changed, so no new session was written.")
             return status, written.new_session
         if showing.explain or showing.diff or showing.verbose or showing.html is not None:
+            from ...passes.explained import explained  # Only for those who read it.
+
             result = explained(result, count)
         ran = Ran(file, treatment, showing, to, result, count, output, written, told)
         if showing.html is not None:
